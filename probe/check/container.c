@@ -76,9 +76,8 @@ const struct pr_check pr_check_container_devices = {
 	.id = "container.devices",
 	.title = "the container was started without the GPU",
 	.after = after_loaded,
-	.story = "A container sees the GPU on the PCI bus and the module in /sys, but uses it only if it was started "
-		 "with the "
-		 "device nodes.",
+	.story = "A container sees the GPU on the PCI bus and the module in /sys. It can use the GPU only if it was "
+		"started with the device nodes.",
 	.messages = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and "
 		    "installed a "
 		    "driver",
@@ -184,7 +183,7 @@ const struct pr_check pr_check_require = {
 	.title = "the image requires a newer driver",
 	.after = after_loaded,
 	.story = "The variable NVIDIA_REQUIRE_CUDA of a CUDA image lists the required CUDA and driver versions. Blanks "
-		 "separate alternatives, and commas separate the conditions of one alternative. If no alternative is met, "
+		 "separate alternatives, and commas separate the conditions of one alternative. If the host meets no alternative, "
 		 "the container runtime does not start the image.",
 	.messages = "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.1, please update your "
 		    "driver to a newer "

@@ -235,8 +235,8 @@ const struct pr_check pr_check_next_kernel = {
 	.id = "driver.next-kernel",
 	.title = "the next kernel to boot has no nvidia module",
 	.story = "A newer kernel is installed and starts at the next boot. DKMS did not build the nvidia module for it, so "
-		 "the GPUs are not usable after that boot. Causes are missing kernel headers, or a kernel that is too new "
-		 "for the driver.",
+		 "the GPUs are not usable after that boot. Possible causes are missing kernel headers, or a kernel that "
+		 "is too new for the driver.",
 	.messages = "modprobe: FATAL: Module nvidia-current not found in directory /lib/modules/",
 	.run = next_kernel,
 };

@@ -58,8 +58,10 @@ const struct pr_check pr_check_topology = {
 	.run = topology,
 };
 
-/* Returns the device whose PCIe link leads to the slot. Some GPUs of AMD are behind a switch on their own board, and the
- * link between that switch and the GPU has always its full width. */
+/*
+ * Returns the device whose PCIe link leads to the slot. Some GPUs of AMD are behind a switch on their own board. The
+ * link between that switch and the GPU always has its full width.
+ */
 static const struct pr_pci *slot_device(const struct pr_host *h, const struct pr_pci *gpu)
 {
 	const struct pr_pci *top = gpu;

@@ -258,11 +258,12 @@ static void judge(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_log_gpu = {
 	.id = "log.gpu",
 	.title = "errors of GPUs in the kernel log",
-	.story = "The drivers of GPUs log errors. Those of NVIDIA GPUs with a known meaning have checks of their own (gpu.*). "
-		 "This check reports the known errors of AMD and Intel GPUs, and every error whose meaning gpuprobe does not "
-		 "know. The result is then unknown, because the error may persist. An Xid or SXid number is listed here if "
-		 "NVIDIA publishes no meaning of it for GPUs from Ampere on, or if gpuprobe's catalogue is older than the "
-		 "number: see https://docs.nvidia.com/deploy/xid-errors (Xid) and the Fabric Manager User Guide (SXid).",
+	.story = "The drivers of GPUs log errors. Those of NVIDIA GPUs with a known meaning have checks of their own "
+		 "(gpu.*). This check reports the known errors of AMD and Intel GPUs, and every error whose meaning "
+		 "gpuprobe does not know. The result is then unknown, because the error may persist. This check also "
+		 "lists an Xid or SXid number without a published meaning for GPUs from Ampere on, or newer than "
+		 "gpuprobe's catalogue. See https://docs.nvidia.com/deploy/xid-errors (Xid) and the Fabric Manager User "
+		 "Guide (SXid).",
 	.run = judge,
 };
 
@@ -321,8 +322,9 @@ const struct pr_check pr_check_log_oom = {
 const struct pr_check pr_check_log_stall = {
 	.id = "log.stall",
 	.title = "a task or CPU hung in the kernel",
-	.story = "The kernel logs a task that waits longer than two minutes for a disk, a network file system or a driver, and a "
-		 "CPU that does not return from the kernel for many seconds. Jobs hang or run slowly during this time.",
+	.story = "The kernel logs a task that waits longer than two minutes for a disk, a network file system or a "
+		"driver. It also logs a CPU that does not return from the kernel for many seconds. Jobs hang or run "
+		"slowly during this time.",
 	.run = judge,
 };
 

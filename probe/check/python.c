@@ -348,8 +348,10 @@ const struct pr_check pr_check_python_driver = {
 
 /* ---- PyTorch and the GPU -------------------------------------------------------------------------------------- */
 
-/* Returns whether this is a wheel of the PyTorch project, the only builds in the table: by its version, "2.7.1+cu128",
- * and since 2.7 by the tag. NVIDIA's and conda's builds are not in the table. */
+/*
+ * Returns whether this is a wheel of the PyTorch project, the only builds in the table. Decides by its version,
+ * "2.7.1+cu128", and since 2.7 by the tag. NVIDIA's and conda's builds are not in the table.
+ */
 static bool is_official(const struct pr_pyenv *e, const struct pr_dist *d)
 {
 	const char *local = d->version + strspn(d->version, "0123456789.");

@@ -166,8 +166,9 @@ static void errors(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_rdma_errors = {
 	.id = "rdma.errors",
 	.title = "an InfiniBand or RoCE port has link errors",
-	.story = "A port counts damaged symbols, damaged packets and lost links. A few are normal. With many, packets are sent "
-		 "again and NCCL slows down or times out. The cause is nearly always the cable or its connectors.",
+	.story = "A port counts damaged symbols, damaged packets and lost links. A few are normal. With many errors, "
+		"packets are sent again and NCCL slows down or times out. The cause is nearly always the cable or its "
+		"connectors.",
 	.messages = "NCCL WARN NET/IB : Got completion with error 12",
 	.run = errors,
 };
@@ -287,7 +288,7 @@ static void frames(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_rdma_mtu = {
 	.id = "rdma.frame-size",
 	.title = "RoCE ports have different MTUs",
-	.story = "A RoCE connection uses the largest power of two up to 4096 bytes that fits into the MTU of both interfaces: 1024 "
-		 "bytes with MTU 1500. Two hosts with different values fail to connect or lose packets.",
+	.story = "A RoCE connection uses the largest power of two up to 4096 bytes that fits into the MTU of both "
+		"interfaces. With MTU 1500 that is 1024 bytes. Two hosts with different values fail to connect or lose packets.",
 	.run = frames,
 };

@@ -334,8 +334,8 @@ const struct gt_cmd pr_cmd_loads = {
 	.group = "Inspect",
 	.summary = "Show which libraries a program or Python environment loads",
 	.help = "TARGET is a program, a library, a script or the directory of a Python environment (venv, conda, /usr). "
-		"Computes from the files which libcuda, libcudart, libcudnn, libnccl and libstdc++ the loader finds, by "
-		"which rule, which other copies these hide, and what is missing. Runs neither the program nor Python. Exit "
+		"Computes from the files which libcuda, libcudart, libcudnn, libnccl and libstdc++ the loader finds, and "
+		"by which rule. Also lists hidden copies and missing libraries. Runs neither the program nor Python. Exit "
 		"status 2 means that a needed library is missing, 1 that LD_LIBRARY_PATH or LD_PRELOAD selects another "
 		"version.",
 	.opts = loads_opts,

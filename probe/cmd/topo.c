@@ -213,10 +213,10 @@ const struct gt_cmd pr_cmd_topo = {
 	.args = "",
 	.group = "Inspect",
 	.summary = "Show NUMA nodes, CPUs, devices and the paths between them",
-	.help = "Shows NUMA nodes with their distances; GPUs, network adapters and NVMe disks with node, nearby CPUs and "
-		"PCIe link; and the path between each two devices in the notation of nvidia-smi topo -m. A ! marks a link "
-		"that is narrower or slower than both ends support. A ? marks a value that no source provides. --json names "
-		"the source of each path.",
+	.help = "Shows NUMA nodes with their distances. Shows GPUs, network adapters and NVMe disks with node, nearby "
+		"CPUs and PCIe link. Shows the path between each two devices in the notation of nvidia-smi topo -m. A ! "
+		"marks a link that is narrower or slower than both ends support. A ? marks a value that no source "
+		"provides. --json names the source of each path.",
 	.opts = topo_opts,
 	.only_reads = true,
 	.run = run_topo,

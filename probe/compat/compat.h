@@ -35,8 +35,11 @@ extern const struct pr_table pr_cuda_driver,  /* CUDA major release -> oldest dr
 	pr_debian_gcc,			      /* Debian release -> oldest and newest g++ that it packages */
 	pr_nvcc_gcc;			      /* CUDA release -> newest gcc that its nvcc accepts */
 
-/* Looks up key. Returns 1 and *ret_value (the caller frees it), 0 if the table lacks the key, or a negative errno with
- * a sentence that gives file and line. The whole table is validated first, so a malformed one gives no answers. */
+/*
+ * Looks up key. Returns 1 and *ret_value (the caller frees it), or 0 if the table lacks the key. On failure returns a
+ * negative errno with a sentence that gives file and line. The whole table is validated first, so a malformed one gives
+ * no answers.
+ */
 int pr_compat_get(struct gt_fsroot *fs, const struct pr_table *t, const char *key, char **ret_value, struct gt_err *err);
 /* Calls fn for each row in table order until fn returns non-zero. Returns 0, or a negative errno with a sentence. */
 typedef int pr_row_fn(void *arg, const char *key, const char *value);

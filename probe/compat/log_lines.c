@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Classifies kernel log lines. log_rules.tsv has the messages with a known meaning, xid.tsv the Xid and SXid numbers. The
- * tables here have the watched drivers and their harmless lines: a line of a watched driver that looks like an error and
- * that no catalogue contains is "unread".
+ * tables here have the watched drivers and their harmless lines. A line of a watched driver that looks like an error and is in
+ * no catalogue is "unread".
  */
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the rule for a line of the kernel log in one pass over the line: an index by the first two characters of each
- * pattern selects the patterns to compare at a position.
+ * Finds the rule for a line of the kernel log in one pass over the line. An index by the first two characters of each pattern
+ * selects the patterns to compare at a position.
  */
 #include <pthread.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static void make_index(void)
 }
 
 /*
- * Returns whether the parts of the pattern, separated by '*', occur in the text in this order, with the first part at
- * the start of the text.
+ * Returns whether the parts of the pattern, separated by '*', occur in the text in this order. The first part must be at the
+ * start of the text.
  */
 static bool matches(const char *text, const char *pattern)
 {

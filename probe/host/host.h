@@ -337,8 +337,10 @@ int64_t pr_shm_gib(const struct pr_host *h);
 size_t pr_usable_gpus(const struct pr_host *h);
 /* Returns true on WSL, where the Windows driver provides the GPUs and none is on a PCI bus. */
 bool pr_windows_gpus(const struct pr_host *h);
-/* Returns whether programs can train on a GPU here, at least after a repair of the driver: a usable GPU, one of WSL, or
- * a Tegra GPU. */
+/*
+ * Returns whether programs can train on a GPU here, at least after a repair of the driver. True for a usable GPU, one
+ * of WSL, or a Tegra GPU.
+ */
 bool pr_trains_on_gpu(const struct pr_host *h);
 size_t pr_bus_gpus(const struct pr_host *h); /* number of GPUs that are not reserved for virtual machines, accessible or not */
 /* Returns whether pr_bus_gpus() counts this GPU. On a vGPU host the GPU itself counts; its virtual functions do not. */

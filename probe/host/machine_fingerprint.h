@@ -2,11 +2,11 @@
 #ifndef PR_MACHINE_FINGERPRINT_H
 #define PR_MACHINE_FINGERPRINT_H
 /*
- * A fingerprint that distinguishes a machine from one with the same hardware and software, such as a cloned node or a
- * container without a machine id. The identity (struct pr_host) is one value computed from data that every user can
- * read. The fingerprint has several marks, whose data need privileges or a loaded driver. Marks are compared one by one;
- * a mark that only one side has is ignored. All marks are hashes, salted with the machine id. Discovery does not read
- * them, because a capture may be published and must not contain their sources.
+ * A fingerprint that distinguishes a machine from another one with the same hardware and software. Examples are a cloned node
+ * and a container without a machine id. The identity (struct pr_host) is one value computed from data that every user can read.
+ * The fingerprint has several marks, whose data need privileges or a loaded driver. Marks are compared one by one; a mark that
+ * only one side has is ignored. All marks are hashes, salted with the machine id. Discovery does not read them, because a
+ * capture may be published and must not contain their sources.
  */
 #include "lib/buf.h"
 #include "probe/host/host.h"

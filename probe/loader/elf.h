@@ -2,8 +2,8 @@
 #ifndef PR_ELF_H
 #define PR_ELF_H
 /*
- * The parts of an ELF file that the loader simulation needs: class and machine, the dynamic section, and the note of a
- * cuda-compat libcuda that lists its drivers. The file is read, never mapped, and every offset in it is checked.
+ * The parts of an ELF file that the loader simulation needs: class and machine, and the dynamic section. For a cuda-compat
+ * libcuda also the note that lists its drivers. The file is read, never mapped, and every offset in it is checked.
  */
 #include "lib/err.h"
 #include "lib/util.h"

@@ -59,9 +59,8 @@ static void collect_uuids(const char *text, struct gt_strv *ret)
 }
 
 /*
- * CUDA accepts a prefix of a GPU's UUID. Replaces such a prefix by the replacement of the only UUID that it matches, or
- * by the common prefix of the replacements of all that it matches. Returns the length of the prefix at p, 0 if no known
- * UUID matches.
+ * CUDA accepts a prefix of a GPU's UUID. Replaces such a prefix by the replacement of the UUID that it matches. If it matches
+ * several, uses the common prefix of their replacements. Returns the length of the prefix at p, 0 if no known UUID matches.
  */
 static size_t scrub_short_uuid(struct gt_buf *out, const char *p, const struct gt_strv *uuids)
 {
