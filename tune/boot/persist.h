@@ -29,8 +29,8 @@ bool tn_persist_same(const char *line, const char *other);
 /* Returns whether gputune wrote this text and it has not been edited since. */
 bool tn_persist_is_unedited(const char *text);
 /* Values that tmpfiles.d writes at boot. If several lines have the same path or pattern, systemd-tmpfiles uses the
- * first, in the order of file names, and ignores the others ("w+" after "w" too). The remaining lines are written in
- * that order. For a path and patterns that match it, the last one therefore decides. */
+ * first in the order of file names. It ignores the others ("w+" after "w" too). The remaining lines are written in that
+ * order. For a path and patterns that match it, the last one therefore decides. */
 struct tn_tmpfiles {
 	struct tn_tmpfile {
 		char *path, *value, *by; /* path or pattern; by: "FILE:LINE" */

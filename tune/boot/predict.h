@@ -18,13 +18,13 @@ void tn_boot_clear(struct tn_boot *b);
 bool tn_boot_knows(const struct tn_tunable *k);
 /*
  * For one of a pair such as dirty_ratio and dirty_bytes: returns the line that sets the other form, if that line is the later
- * one and therefore decides at boot. The kernel then sets this form to 0. Otherwise NULL.
+ * one. It then decides at boot. The kernel then sets this form to 0. Otherwise NULL.
  */
 const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn_tunable *k);
 /*
- * For a tunable that is only raised or only lowered: returns the value of another program's sysctl.d line or udev rule,
- * if it exceeds `than` in that direction (of several numbers: at least one of them). gputune does not reduce such a
- * value. NULL: there is none. *ret_by: "FILE:LINE". The caller frees both.
+ * For a tunable that is only raised or only lowered: returns the value of another program's sysctl.d line or udev rule, if it
+ * exceeds `than` in that direction. At least one of several numbers must exceed it. gputune does not reduce such a value. NULL:
+ * there is none. *ret_by: "FILE:LINE". The caller frees both.
  */
 char *tn_boot_further(struct tn_boot *b, const struct tn_tunable *k, const char *path, const char *than, char **ret_by);
 /* Predicts the value from the current files. path: the tunable's kernel file. The caller clears the answer

@@ -109,8 +109,8 @@ const struct tn_tunable tn_tunable_irq_affinity = {
 	.names_change = true,
 	.check_value = check_cpu_list,
 	.summary = "CPUs for interrupts of fast network ports",
-	.why = "If a CPU of another NUMA node handles a packet, the data crosses the link between the sockets twice and is "
-	       "stored in the wrong cache. gputune sets the CPUs of the port's own node, for ports of 25 Gbit/s and more. "
+	.why = "If a CPU of another NUMA node handles a packet, the data crosses the link between the sockets twice. It "
+		"is then in the wrong cache. gputune sets the CPUs of the port's own node, for ports of 25 Gbit/s and more. "
 	       "NVIDIA's Grace guide and mlnx_tune do the same. The kernel distributes the queues of a port over these "
 	       "CPUs.",
 	.hazard = "Loader workers on that node share their CPUs with the interrupts. irqbalance would undo the change, so "

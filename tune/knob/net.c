@@ -167,8 +167,8 @@ const struct tn_tunable tn_tunable_tcp_wmem = {
 /* ---- by counters, and by number of ports -------------------------------------------------------------------------- */
 
 /*
- * The value is raised by one step only: the counters cover the whole time since boot, so they do not show whether a
- * change stopped the losses.
+ * The value is raised by one step only. The counters cover the whole time since boot, so they do not show whether a change
+ * stopped the losses.
  */
 
 static bool has_dropped(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)

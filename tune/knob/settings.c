@@ -121,7 +121,7 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"disable_acs_redir", "pcie.acs", NULL},
 	{"MaxReadReq", "pcie.read_request", NULL},
 	{"ASPM", "pcie.aspm", NULL},
-	{"resizable-bar", NULL, "It is a setting of the firmware. gpuprobe reports a BAR that is too small."},
+	{"resizable-bar", NULL, "The firmware sets it. gpuprobe reports a BAR that is too small."},
 	/* disks */
 	{"read_ahead_kb", "block.read_ahead", NULL},
 	{"nr_requests", NULL, "The kernel selects it with the scheduler (block.scheduler)."},
@@ -134,7 +134,7 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"nvme_core.io_timeout", "nvme.io_timeout", NULL},
 	{"noatime", NULL, "Debian mounts with relatime, which writes the access time of a file at most once a day."},
 	{"nconnect", NULL,
-	 "It is an option of the mount and depends on server and network: mount -o nconnect=8. The setting of the host is "
+	 "It is a mount option, and its value depends on server and network: mount -o nconnect=8. The setting of the host is "
 	 "nfs.slots."},
 	{"sunrpc.tcp_max_slot_table_entries", "nfs.slots", NULL},
 	/* network */

@@ -285,8 +285,8 @@ const struct tn_tunable tn_tunable_numa_balancing = {
 	.summary = "moving pages to the node that uses them",
 	.why = "The kernel unmaps pages for a moment to find out which threads use them. This has no benefit for a job that "
 	       "is bound to its node. The kernel's documentation advises to disable it for such jobs.",
-	.hazard = "Programs without binding become slower: a loss of up to 20 % was reported when a tuned profile switched "
-		  "it off for all hosts (tuned pull request 283).",
+	.hazard = "Programs without binding become slower. A loss of up to 20 % was reported when a tuned profile "
+		"switched it off for all hosts (tuned pull request 283).",
 	.unit = "0 or 1",
 	.mechanism = "mem.bw",
 	.tag = 'B',

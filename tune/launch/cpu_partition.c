@@ -71,7 +71,7 @@ static bool worth_it(unsigned smallest, const struct cores *c, unsigned count)
 }
 
 /*
- * For at least as many ranks as nodes: assigns one rank to each node, then each further rank to the node where the
+ * For at least as many ranks as nodes: assigns one rank to each node. Then assigns each further rank to the node where the
  * smallest part stays largest.
  */
 static bool ranks_to_nodes(struct cores *c, unsigned count)

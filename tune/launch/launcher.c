@@ -274,8 +274,9 @@ bool tn_job_has_many_hosts(const struct tn_launch *c)
 /* ---- processes ---------------------------------------------------------------------------------------------------------- */
 
 /*
- * Returns whether the program may start ranks or a pool of workers, as a shell, make, uv or an entry point of a Python
- * package may. A Python script counts as one process. A program whose file names an OpenMP runtime counts as one process too.
+ * Returns whether the program may start ranks or a pool of workers. Examples are a shell, make, uv and an entry point of a
+ * Python package. A Python script counts as one process. A program whose file names an OpenMP runtime counts as one process
+ * too.
  */
 static bool may_start_more(const struct tn_launch *c)
 {

@@ -20,8 +20,8 @@ struct tn_processes tn_processes_of(const struct tn_launch *c);
 /* Returns the reason for this number; the caller frees it. */
 char *tn_processes_why(const struct tn_launch *c, const struct tn_processes *p);
 /*
- * Returns the number of the job's processes that share the memory and the cores of this host: the local ranks times the
- * known processes of each rank. At least 1.
+ * Returns the number of the job's processes that share the memory and the cores of this host. It is the number of local ranks
+ * times the known processes of each rank. At least 1.
  */
 unsigned tn_processes_here(const struct tn_launch *c);
 /* Returns the number of processes that share the CPUs of this run, as far as run.affinity can determine it. */

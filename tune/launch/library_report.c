@@ -84,8 +84,8 @@ static int give_all_away(void *arg, struct gt_err *err)
 }
 
 /*
- * If the library needs too much static TLS or is for another processor, the loader prints an error to stderr, continues
- * without it, and exits with 0.
+ * If the library needs too much static TLS or is for another processor, the loader prints an error to stderr and continues
+ * without it. It exits with 0.
  */
 bool tn_loader_can_preload(const char *path)
 {

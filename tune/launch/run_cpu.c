@@ -258,8 +258,8 @@ const struct tn_launch_setting tn_launch_mempolicy = {
 	.id = "run.mempolicy",
 	.summary = "prefers memory of the node of the used CPUs",
 	.why = "An access to the memory of another node takes about 1.5 times as long. With a preferred node, the kernel "
-	       "uses another node if that one is full. Other launchers bind strictly: then the job ends if the page cache "
-	       "fills the node. A policy set by numactl, srun or systemd is kept.",
+	       "uses another node if that one is full. Other launchers bind strictly. With them, the job ends if the page "
+	       "cache fills the node. A policy set by numactl, srun or systemd is kept.",
 	.hazard = "None known. A container without SYS_NICE may refuse the call; gputune then skips it with a message.",
 	.unit = "node list",
 	.mechanism = "mem.bw",

@@ -99,8 +99,8 @@ static void add_python_path(const struct tn_launch *c, struct gt_strv *ret)
 }
 
 /*
- * Finds every copy of OpenBLAS that the command may load: the host's, by the library path of the command, and those of
- * each Python environment that the command may use.
+ * Finds every copy of OpenBLAS that the command may load. These are the host's, by the library path of the command, and those
+ * of each Python environment that the command may use.
  */
 static void find_copies(const struct tn_launch *c, const struct tn_run *r, struct gt_strv *ret)
 {
@@ -254,8 +254,8 @@ static void prepare_kernels(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_kernels = {
 	.id = "run.blas_kernels",
 	.summary = "OPENBLAS_CORETYPE: vector code of OpenBLAS",
-	.why = "OpenBLAS selects its CPU kernels by a table of processors. Versions up to 0.3.24 (Debian 12 has 0.3.21) "
-	       "select the kernels of a very old processor, without AVX, if the processor is newer than the table. On an "
+	.why = "OpenBLAS selects its CPU kernels by a table of processors. If the processor is newer than the table, "
+		"versions up to 0.3.24 (Debian 12 has 0.3.21) select the kernels of a very old processor, without AVX. On an "
 	       "Emerald Rapids processor, PyTorch trained GPT-2 at 254 tokens/s with such kernels and at 571 with those for "
 	       "SkylakeX. gputune loads each copy of OpenBLAS that the command may load, also in wheels of NumPy, into a "
 	       "child process, with and without the variable. It caches the results in ~/.cache/gputune/openblas.",

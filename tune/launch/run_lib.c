@@ -224,8 +224,10 @@ static bool preloads(const char *list, const char *const *words, size_t n)
 	return false;
 }
 
-/* Measured with eight threads that kept 10 000 of 640 000 blocks of 4 KiB: jemalloc had 75 MiB resident with small
- * pages and 124 MiB with huge pages. */
+/*
+ * Measured with eight threads that kept 10 000 of 640 000 blocks of 4 KiB. jemalloc had 75 MiB resident with small
+ * pages and 124 MiB with huge pages.
+ */
 static void preload_allocator(const struct tn_launch *c, const struct allocator *a, const char *path,
 			      struct tn_run *r)
 {

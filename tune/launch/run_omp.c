@@ -124,9 +124,9 @@ static void prepare_omp_threads(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_omp_threads = {
 	.id = "omp.threads",
 	.summary = "OMP_NUM_THREADS: one per usable physical core",
-	.why = "The two hardware threads of a core share its arithmetic units: matrix products do not become faster with "
-	       "both, and barriers wait for the slower one. OpenMP ignores the CPU quota of a cgroup: it starts a thread on "
-	       "every CPU, and the kernel then stops all of them for a while. torchrun's default of 1 is replaced. An "
+	.why = "The two hardware threads of a core share its arithmetic units. Matrix products do not become faster with "
+		"both, and barriers wait for the slower one. OpenMP ignores the CPU quota of a cgroup. It starts a thread "
+		"on every CPU, and the kernel then stops all of them for a while. torchrun's default of 1 is replaced. An "
 	       "unknown command may start a process for each visible GPU, and each process uses the same number of threads. "
 	       "Therefore gputune divides the cores by the number of visible GPUs for an unknown command. Lightning, Ray, "
 	       "joblib and Dask divide the cores among their processes if the variable is not set. gputune does not set it "
@@ -240,7 +240,7 @@ const struct tn_launch_setting tn_launch_omp_spin = {
 	       "the rate rose from 5300 to 12400 samples/s. On a host without other processes, 3000 polls had no measurable "
 	       "cost.",
 	.hazard = "Programs become slower if their parallel regions are 0.1 to 3 ms apart and no other process uses the "
-		  "cores: each region then needs a wake-up. Affects libgomp only. The OpenMP libraries of LLVM and Intel "
+		"cores. Each region then needs a wake-up. Affects libgomp only. The OpenMP libraries of LLVM and Intel "
 		  "use KMP_BLOCKTIME.",
 	.unit = "environment",
 	.mechanism = "train.gpt",

@@ -2,9 +2,9 @@
 #ifndef TN_LINT_H
 #define TN_LINT_H
 /*
- * Finds lines of local configuration that have no effect, contradict each other or do harm, in the files of modprobe,
- * GRUB, tuned, PAM, NCCL and udev. (sysctl/lint.c checks sysctl.d.) Each file is parsed as its own program parses it.
- * Content that only a shell can evaluate is not checked.
+ * Finds lines of local configuration that have no effect, contradict each other or do harm. Reads the files of modprobe, GRUB,
+ * tuned, PAM, NCCL and udev. (sysctl/lint.c checks sysctl.d.) Each file is parsed as its own program parses it. Content that
+ * only a shell can evaluate is not checked.
  */
 #include "sysctl/sysctl.h"
 

@@ -5,10 +5,9 @@
 #include "tune/plan/plan.h"
 
 /*
- * Makes a plan of the kept tunables with their proven values. All other tunables are skipped. Exit 3 for a receipt of
- * another host, kernel or major driver version, for one older than 90 days, and for one without a confirmed tunable.
- * Exit 3 also for a value that no plan may have and for a statement that contradicts the samples. Exit 64 if the file
- * is no receipt.
+ * Makes a plan of the kept tunables with their proven values. All other tunables are skipped. Exit 3 for a receipt of another
+ * host, kernel or major driver version. Also exit 3 for one older than 90 days, and for one without a confirmed tunable. Exit 3
+ * also for a value that no plan may have and for a statement that contradicts the samples. Exit 64 if the file is no receipt.
  */
 int tn_plan_from_receipt(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, const char *path,
 			 struct tn_plan **ret, struct gt_err *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libgputune-rank.so: `gputune run` preloads it into the command and its descendants. In the first process of each rank
- * (a process with a launcher's variables) the constructor asks `gputune rank` for the settings of this rank, applies
- * CPUs and memory policy, and executes the program again with the rank's environment. setenv() alone would not reach an
- * OpenMP runtime that the loader initialised before. In other processes the constructor returns.
+ * libgputune-rank.so: `gputune run` preloads it into the command and its descendants. In the first process of each rank (a
+ * process with a launcher's variables) the constructor asks `gputune rank` for the settings of this rank. It applies CPUs and
+ * memory policy, and executes the program again with the rank's environment. setenv() alone would not reach an OpenMP runtime
+ * that the loader initialised before. In other processes the constructor returns.
  *
  * If anything fails, nothing is changed and the program continues. Only symbols up to GLIBC_2.17 are used, so that
  * older containers can load the file: no stat(), fcntl() or strtol().

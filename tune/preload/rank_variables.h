@@ -18,8 +18,10 @@
 	X("SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_NUM_TASKS")
 /* clang-format on */
 
-/* Variables that `gputune run` hands to descendants: the program that computes the settings of a rank, options and
- * changed variables as JSON, and the rank whose settings are in force ("LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 "). */
+/*
+ * Variables that `gputune run` hands to descendants. They have the program that computes the settings of a rank,
+ * options and changed variables as JSON, and the rank whose settings are in force ("LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 ").
+ */
 #define TN_RANK_PROGRAM "GPUTUNE_RUN_PROGRAM"
 #define TN_RANK_PLAN	"GPUTUNE_RUN_PLAN"
 #define TN_RANK_DONE	"GPUTUNE_RUN_RANK"
