@@ -212,10 +212,10 @@ struct rt_user_run {
  * without a GPU.
  *
  * forward and backward return 0, or a negative errno with a message, which makes the compilation fail. They are called
- * while a program is compiled. The work that they enqueue on run->stream is captured and replayed in each step. They
- * are also called in a step that launches calls one by one: with poison, profile, trace or anomaly, and to find a value
- * that is not finite. They must only enqueue, not wait or allocate, and must enqueue the same work for the same shapes
- * and arg.
+ * while a program is compiled. The work that they enqueue on run->stream is captured and replayed in each step. They are also
+ * called in a step that launches calls one by one. Such steps are those with poison, profile, trace or anomaly, and those that
+ * search for a value that is not finite. They must only enqueue, not wait or allocate, and must enqueue the same work for the
+ * same shapes and arg.
  */
 struct rt_user_cuda {
 	const void *image; /* argument of cuModuleLoadData: cubin, fatbin or PTX text; NULL: none */
@@ -357,10 +357,10 @@ struct rt_fp8 {
 	int margin;  /* scales are lower than the largest possible one by 2^margin */
 };
 /*
- * INT8 inference on RT_CPU, for programs that do not train: linear layers and convolutions multiply 8-bit weights, with one
- * scale per output, by 8-bit activations, and sum in 32 bits (pass/quantize.c). DYNAMIC: the range of the activations is
- * found in each run, per row of a linear layer and per image of a convolution. STATIC: the range of each tensor is given by
- * a calibration. OBSERVE: products in f32; the program counts the values of its activations for rt_calibrate().
+ * INT8 inference on RT_CPU, for programs that do not train. Linear layers and convolutions multiply 8-bit weights, with one
+ * scale per output, by 8-bit activations, and sum in 32 bits (pass/quantize.c). DYNAMIC: the range of the activations is found
+ * in each run, per row of a linear layer and per image of a convolution. STATIC: the range of each tensor is given by a
+ * calibration. OBSERVE: products in f32; the program counts the values of its activations for rt_calibrate().
  */
 enum rt_int8 { RT_INT8_OFF, RT_INT8_DYNAMIC, RT_INT8_STATIC, RT_INT8_OBSERVE };
 struct rt_range {

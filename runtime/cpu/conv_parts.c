@@ -22,8 +22,10 @@ struct cut {
 
 /* Largest number of parts per thread. Several parts per thread shorten the wait for the last one. */
 #define PARTS		4
-/* Smallest number of output pixels per part. The part's sum (eight bytes per weight, at 15 GB/s) then takes at most
- * about 3 % of the time of its products (two flops per weight and pixel, at 100 Gflop/s). */
+/*
+ * Smallest number of output pixels per part. The part's sum (eight bytes per weight, at 15 GB/s) then takes at most
+ * about 3 % of its products' time. A product has two flops per weight and pixel, at 100 Gflop/s.
+ */
 #define PART_PIXELS	1000.0
 /* Below this number of output pixels per thread, the library divides channels instead, which needs no sums. */
 #define FEW_PIXELS	128

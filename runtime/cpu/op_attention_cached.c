@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention over a cache of keys and values, and the choice of the row that is decoded. All queries of a batch row that
- * share a key/value head are a task of one thread, which first writes their keys and values to the cache. A single
- * token reads the cache once for all its heads.
+ * Attention over a cache of keys and values, and the choice of the row that is decoded. All queries of a batch row that share a
+ * key/value head are a task of one thread. The thread first writes their keys and values to the cache. A single token reads the
+ * cache once for all its heads.
  */
 #include <math.h>
 #include <omp.h>

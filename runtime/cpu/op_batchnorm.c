@@ -53,8 +53,8 @@ static void set_affine(const struct norm *n, int64_t j, double m, double r, doub
 /*
  * Chooses the value that is subtracted from x before summing. It must be near the mean, or the variance loses digits to
  * cancellation. For any distribution the median is within one standard deviation of the mean. The median of three rows
- * approximates it. A single row may be an outlier, and the first row often is one: a corner of the padding, or the token
- * that attends only to itself.
+ * approximates it. A single row may be an outlier. The first row often is one: a corner of the padding, or the token that
+ * attends only to itself.
  */
 static void find_shift(const struct norm *n, const float *x)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compressed gradients, as in ddp/reduce.c. Each rank compresses a bucket in one segment per rank, receives its own
- * segment from all ranks, sums it in f32, compresses the sum and sends it to all. All of this is enqueued after the
- * bucket's gradients, on the stream of the reductions, and captured with the backward pass. All buckets share the
- * buffers, one after the other. The error feedback is stored per bucket, in two copies if an update may be skipped
- * (kernel/residual.cuh).
+ * Compressed gradients, as in ddp/reduce.c. Each rank compresses a bucket in one segment per rank, and receives its own segment
+ * from all ranks. It sums this segment in f32, compresses the sum and sends it to all. All of this is enqueued after the
+ * bucket's gradients, on the stream of the reductions, and captured with the backward pass. All buckets share the buffers, one
+ * after the other. The error feedback is stored per bucket, in two copies if an update may be skipped (kernel/residual.cuh).
  */
 #include <errno.h>
 #include "runtime/cuda/engine.h"

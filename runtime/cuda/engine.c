@@ -14,9 +14,9 @@
 /* ---- opening ---- */
 
 /*
- * Creates the stream of the reductions with the highest priority. When a product of the backward pass frees
- * multiprocessors, the blocks of a reduction then run before those of the next product, because other ranks wait for
- * them. A captured kernel keeps the priority of its stream.
+ * Creates the stream of the reductions with the highest priority. When a product of the backward pass frees multiprocessors,
+ * the blocks of a reduction then run before those of the next product. Other ranks wait for the reduction. A captured kernel
+ * keeps the priority of its stream.
  */
 static int open_reduce(struct rt_engine *e, struct gt_err *err)
 {

@@ -2,9 +2,9 @@
 #ifndef RT_CUDA_FEED_H
 #define RT_CUDA_FEED_H
 /*
- * Sends batches to the first visible device as a training run does: from pinned memory, on a separate stream, into one
- * of two buffers, while the device still works on the previous batch. The work is a sum of every word, so that the
- * received data can be compared with the sent data.
+ * Sends batches to the first visible device as a training run does. The copy is from pinned memory, on a separate stream, into
+ * one of two buffers, while the device still works on the previous batch. The work is a sum of every word, so that the received
+ * data can be compared with the sent data.
  */
 #include "runtime/cuda/cuda.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies a batch to the device: to a staging buffer on the copy stream, while the backward pass of the last step runs,
- * and then to the planned address, after that pass. The source is the caller's memory if its pages are locked (rt_pin),
- * otherwise a copy in pinned memory. The caller may overwrite the batch when the step returns: the device has computed
- * the loss by then, and so has read the batch.
+ * Copies a batch to a staging buffer of the device, on the copy stream, while the backward pass of the last step runs. Copies
+ * it to the planned address after that pass. The source is the caller's memory if its pages are locked (rt_pin), otherwise a
+ * copy in pinned memory. The caller may overwrite the batch when the step returns: the device has computed the loss by then,
+ * and so has read the batch.
  */
 #include <errno.h>
 #include <numaif.h>

@@ -2,8 +2,8 @@
 /*
  * PowerSGD on devices: runtime/ddp/powersgd.c, stage by stage, on the stream of the reductions, captured with the
  * backward pass. The error feedback and Q are stored per bucket. All buckets share P, the next Q and the partial sums,
- * one after the other. The error and the input of the compression share one buffer: 4 bytes per gradient in addition to
- * the gradients, and 4 more for a second copy if an update may be skipped (kernel/residual.cuh).
+ * one after the other. The error and the input of the compression share one buffer. It takes 4 bytes per gradient in addition
+ * to the gradients, and 4 more for a second copy if an update may be skipped (kernel/residual.cuh).
  */
 #include <errno.h>
 #include "runtime/cuda/kernel/lowrank.h"

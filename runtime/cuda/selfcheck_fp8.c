@@ -169,9 +169,11 @@ static int check_cast(struct bench *b, const struct cast_case *c, struct gt_err 
 }
 
 /* ---- scales ---- */
-/* Values that the updates see in order. Non-finite values change nothing; zero only clears the history. The first value
- * starts a history, and so does the first value after the parameters changed: earlier values do not count, and the
- * value itself counts only in later updates. */
+/*
+ * Values that the updates see in order. Non-finite values change nothing; zero only clears the history. The first value
+ * starts a history, and so does the first value after the parameters changed. Earlier values do not count, and the
+ * value itself counts only in later updates.
+ */
 static const struct {
 	float largest;
 	bool begins;

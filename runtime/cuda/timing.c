@@ -184,8 +184,10 @@ static int collect_records(struct rt_timing *t, struct rt_program *p, const stru
 }
 
 /* ---- both ---- */
-/* Steps are distinguished by order, not by clocks: if a thread is delayed between CUPTI's clock and its own, the
- * previous step would be mistaken for this one. */
+/*
+ * Steps are distinguished by order, not by clocks. If a thread is delayed between CUPTI's clock and its own, the
+ * previous step would be mistaken for this one.
+ */
 int rt_timing_start(struct rt_timing *t, struct gt_err *err)
 {
 	return t->cupti ? rt_cupti_drop(t->cupti, err) : 0;

@@ -3,9 +3,9 @@
 #define RT_DDP_H
 /*
  * Reduces the gradients of one program over its ranks, bucket by bucket, during the backward pass. The gradients are in
- * the window that the ranks share, so nothing is copied into buckets. There is no extra thread: between two calls of
- * the program, a rank does its part of the sum as soon as the other ranks are ready. Ranks with one core each therefore
- * lose no time slice.
+ * the window that the ranks share, so nothing is copied into buckets. There is no extra thread. Between two calls of the
+ * program, a rank does its part of the sum as soon as the other ranks are ready. Ranks with one core each therefore lose no
+ * time slice.
  */
 #include "runtime/math/team.h"
 #include "runtime/pass/bucket.h"

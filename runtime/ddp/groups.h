@@ -2,9 +2,9 @@
 #ifndef RT_GROUPS_H
 #define RT_GROUPS_H
 /*
- * Runs the collectives of a program's calls (graph/op_collective.c) in the groups of its ranks. Each group has a window
- * with two places, used in turn: a rank that writes a place again has completed the next collective, so all ranks have
- * read the place.
+ * Runs the collectives of a program's calls (graph/op_collective.c) in the groups of its ranks. Each group has a window with
+ * two places, used in turn. A rank that writes a place again has completed the next collective, so all ranks have read the
+ * place.
  */
 #include "runtime/pass/pass.h"
 #include "runtime/transport/comm.h"

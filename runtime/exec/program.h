@@ -28,8 +28,10 @@ void rt_plan_clear(struct rt_plan *plan);
 /* ---- live.c ---- */
 /* Returns the bytes of all live tensors during a call. */
 uint64_t rt_plan_live_bytes(const struct rt_plan *p, int call);
-/* Returns the bytes of the tensors whose live range begins with the call: its outputs and its scratch memory, unless they
- * live during the whole program or reuse the memory of an input. */
+/*
+ * Returns the bytes of the tensors whose live range begins with the call: its outputs and its scratch memory. Excludes
+ * those that live during the whole program or reuse the memory of an input.
+ */
 uint64_t rt_plan_allocated_bytes(const struct rt_plan *p, int call);
 /* Describes the memory of a plan: planned bytes, permanent bytes, the largest sum of live bytes, and the fraction of the
  * planned bytes that this sum leaves unused. */

@@ -23,7 +23,7 @@ INLINE vf ld_weight_n(const void *b, bool bf16, int64_t at, int64_t n)
 	return bf16_value(wide(t));
 }
 
-/* c (m,cols) = or += a (m,k) b (cols,k)^T. Prefetches the rows of b after these. */
+/* c (m,cols) = or += a (m,k) b (cols,k)^T. Prefetches the rows that follow in b. */
 INLINE void rows_block(float *c, int64_t ldc, const float *a, const void *b, int m, int cols, int64_t k, bool bf16, bool add)
 {
 	vf sum[ROWS_OF_A][4], w[4];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Llama: x = x + attention(rmsnorm(x)), x = x + mlp(rmsnorm(x)), without biases. Queries and keys are rotated by their
- * position, heads may share keys and values, and the mlp is swiglu. Parameters have the names of the Hugging Face
- * layout, except that q, k and v of a layer are one tensor, and so are gate and up: one product instead of two or three.
+ * position, heads may share keys and values, and the mlp is swiglu. Parameters have the names of the Hugging Face layout, with
+ * two exceptions. q, k and v of a layer are one tensor, and so are gate and up: one product instead of two or three.
  */
 #include <stdio.h>
 #include "runtime/model/layers.h"

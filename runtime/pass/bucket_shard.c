@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Buckets whose sums are sharded (ZeRO stages 2 and 3). Each batch reduces them: once all ranks have the gradients of a
- * bucket, each rank sums its pieces, and the memory of the bucket is free when all ranks have done so. Buckets that are
- * not alive at the same time share memory in the window.
+ * Buckets whose sums are sharded (ZeRO stages 2 and 3). Each batch reduces them. Once all ranks have the gradients of a bucket,
+ * each rank sums its pieces. The memory of the bucket is free when all ranks have done so. Buckets that are not alive at the
+ * same time share memory in the window.
  */
 #include "runtime/pass/bucket.h"
 #include "runtime/pass/rewrite.h"

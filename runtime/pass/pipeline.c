@@ -97,8 +97,10 @@ static double value_bytes(const struct rt_call *c)
 	return bytes;
 }
 
-/* A stage starts with a call that reads a parameter, so that fused calls stay together, or with the call that replicates the
- * input of such a call among tensor parallel ranks. */
+/*
+ * A stage starts with a call that reads a parameter, so that fused calls stay together. It may also start with the call
+ * that replicates the input of such a call among tensor parallel ranks.
+ */
 static bool can_start_stage(const struct rt_plan *p, int at)
 {
 	if (at > 0 && rt_is(p->ir.calls[at - 1], RT_OP_REPLICATE))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schedule of a pipeline stage. The forward and backward calls are repeated for each microbatch of an update, in the
- * order of the schedule, and each copy has its own activations. The memory plan then gives the activations of a
- * microbatch addresses from its forward to its backward pass. The calls of an update follow the last backward pass.
+ * The schedule of a pipeline stage. The forward and backward calls are repeated for each microbatch of an update, in the order
+ * of the schedule. Each copy has its own activations. The memory plan then gives the activations of a microbatch addresses from
+ * its forward to its backward pass. The calls of an update follow the last backward pass.
  *
  * GPipe (Huang et al. 2019): all forward passes, then all backward passes. 1F1B (PipeDream-Flush, Narayanan et al. 2021):
  * as soon as the first microbatch has passed the later stages, one forward and one backward pass alternate. Stage i of n

@@ -161,9 +161,9 @@ int rt_comm_gather(struct rt_comm *c, double own, double ret[RT_MAX_RANKS], stru
 int rt_comm_agree(struct rt_comm *c, uint64_t value, const char *what, struct gt_err *err);
 
 /*
- * Returns a rank of a group of `size` ranks that does not exist, on one NUMA node of one host. It serves to plan the
- * program of such a rank: every gather returns the own value for all ranks, and no other collective may be used. size: at
- * most RT_MAX_RANKS.
+ * Returns a rank of a group of `size` ranks that does not exist, on one NUMA node of one host. It serves to plan the program of
+ * such a rank. Every gather returns the own value for all ranks, and no other collective may be used. size: at most
+ * RT_MAX_RANKS.
  */
 struct rt_comm *rt_comm_planned(int rank, int size);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rendezvous of ranks without a common parent: the first rank listens at a host and port that all ranks know, and the
- * others connect to it.
- * As with every launcher's port, any process that can reach the port could pretend to be a rank. A connection must
- * therefore send one frame of fixed size within five seconds. The frame has a magic number, the job number and a missing
- * rank. Other connections are closed. When too many connections are pending, the oldest ones without a frame are closed.
- * A real rank sends its frame at once.
+ * Rendezvous of ranks without a common parent. The first rank listens at a host and port that all ranks know, and the others
+ * connect to it. As with every launcher's port, any process that can reach the port could pretend to be a rank. A connection
+ * must therefore send one frame of fixed size within five seconds. The frame has a magic number, the job number and a missing
+ * rank. Other connections are closed. When too many connections are pending, the oldest ones without a frame are closed. A real
+ * rank sends its frame at once.
  */
 #include <errno.h>
 #include <netdb.h>

@@ -5,7 +5,7 @@
  *
  * A warp has 16 rows. The other operand is streamed through shared memory in tiles; the next tile is loaded while the
  * present one is used. Piece p (16 bytes) of row r of a tile is stored at p ^ (r % 8), so that eight rows of a column
- * are in different banks. The backward pass runs twice, by keys and by queries: 7 products instead of 5, but no atomic
+ * are in different banks. The backward pass runs twice, by keys and by queries. It needs 7 products instead of 5, but no atomic
  * sums, so the results are reproducible to the bit.
  */
 #include "attention.cuh"

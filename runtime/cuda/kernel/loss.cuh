@@ -43,9 +43,9 @@ template <class T, int W> RT_DEVICE void with_bias(float *v, const held<T, W> &l
 /*
  * One block per row, the last row first, because the rows that the product wrote last are still in the cache. The first
  * pass computes maximum and sum. The second pass computes the gradient from the row in shared memory, if it fits there.
- * The design assumes a device whose multiprocessors read 17 bytes of memory per cycle: 30 instructions can be issued in
- * the 0.24 cycles that the four bytes of a bf16 logit take. Therefore the loops have no division, one ex2 per
- * exponential, and the target is handled separately.
+ * The design assumes a device whose multiprocessors read 17 bytes of memory per cycle. 30 instructions can be issued in the
+ * 0.24 cycles that the four bytes of a bf16 logit take. Therefore the loops have no division, one ex2 per exponential, and the
+ * target is handled separately.
  */
 template <class T, int W>
 RT_DEVICE void cross_entropy_row(const T *logits, const T *bias, T *grad, float *losses, int target, int64_t row, int cols,

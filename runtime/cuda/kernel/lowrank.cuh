@@ -2,9 +2,9 @@
 /*
  * PowerSGD as in runtime/ddp/powersgd.c, with one launch per stage for all gradients of a bucket: M = error feedback +
  * gradient, P = M Q; (mean over ranks); orthonormalise the columns of P; Q = M^T P; (mean over ranks); gradient = P
- * Q^T, error = M - gradient. If an update may be skipped, the error feedback and Q have two copies (residual.cuh), and
- * M is stored in the copy for the new error. Counted bytes per element of a matrix, up to rank 8: 12, 4 and 12; 4 more
- * in the first two for every further 8 ranks. Sums have a fixed order.
+ * Q^T, error = M - gradient. If an update may be skipped, the error feedback and Q have two copies (residual.cuh). M is then
+ * stored in the copy for the new error. Counted bytes per element of a matrix, up to rank 8: 12, 4 and 12; 4 more in the first
+ * two for every further 8 ranks. Sums have a fixed order.
  */
 #include "residual.cuh"
 #include "reduce.cuh"
