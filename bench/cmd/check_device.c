@@ -107,10 +107,10 @@ const struct gt_cmd bn_cmd_check_device = {
 	.group = "Internal",
 	.listed = GT_RARE,
 	.summary = "Compare the results of the GPU with those of the CPU",
-	.help = "Runs every op of the training runtime, forward and backward, on the first CUDA device and on the CPU, with "
-		"the same random numbers in each type. Repeats them as a captured graph and in short training runs. Reports "
-		"what cannot run, with the reason. Exit status 6 means that a result is missing or differs by more than "
-		"rounding; --verbose lists all.",
+	.help = "Runs every op of the training runtime, forward and backward, on the first CUDA device and on the CPU. "
+		"Both get the same random numbers in each type. Repeats them as a captured graph and in short training "
+		"runs. Reports what cannot run, with the reason. Exit status 6 means that a result is missing or differs "
+		"by more than rounding; --verbose lists all.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.run = run_check_device,

@@ -81,10 +81,10 @@ const struct gt_cmd bn_cmd_history = {
 	.args = "RESULT...",
 	.group = "Many results",
 	.summary = "Find when this host became faster or slower, and why",
-	.help = "RESULT is a file of gpubench run or a directory of such files, such as nightly runs. Sorts the results by "
-		"date and finds the change points of each metric (E-divisive with permutation tests, 5 % for all metrics "
-		"together), and lists the settings that changed at that point. Needs eight results. Exit status 1 means "
-		"that the newest change of a primary or guard metric is for the worse, 4 that the results are of several "
+	.help = "RESULT is a file of gpubench run or a directory of such files, such as nightly runs. Sorts the results "
+		"by date and finds the change points of each metric (E-divisive with permutation tests, 5 % for all "
+		"metrics together). Lists the settings that changed at each point. Needs eight results. Exit status 1 "
+		"means that the newest change of a primary or guard metric is a loss, 4 that the results are of several "
 		"machines.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,

@@ -199,10 +199,10 @@ const struct gt_cmd bn_cmd_infer = {
 	.help = "MODEL is a model of gpubench train. Each run copies a batch of random inputs, computes the logits and "
 		"copies them back. p50 and p99 are quantiles over the timed runs; the rate is the mean over these "
 		"runs. With --int8 each run is compared with FP32: the speed-up is the median ratio of neighbouring runs, "
-		"the difference is that of the logits. With --generate, a program with a cache of keys and values computes "
-		"the prompts (prefill) and then one token after the other (decode); the tokens are in the --json document. "
-		"Exit status 6 means that a logit is not finite, that the logits of the first row depend on the batch, or "
-		"that two generations differ.",
+		"the difference is that of the logits. With --generate, a program with a cache of keys and values "
+		"computes the prompts (prefill) and then one token after the other (decode). The --json document has the tokens. "
+		"Exit status 6 means that a logit is not finite, that the first row's logits depend on the batch, or that "
+		"two generations differ.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.min_args = 1,

@@ -94,11 +94,11 @@ const struct gt_cmd bn_cmd_ladder = {
 	.args = "[LADDER...]",
 	.group = "Train and infer",
 	.summary = "Measure what each training technique gains on this host",
-	.help = "LADDER is precision (FP32 to AMP), techniques (all off to all on), images (the same for a convolutional "
-		"network), ranks (data-parallel to overlapped and compressed), accumulation, lengths (padding of documents) "
-		"or data (workers and cache; needs --data). Default: all. Each launch is a fresh gpubench train or gpubench "
-		"data. A speed-up is the mean ratio to the first rung within rounds. Exit status 5 means that a rung failed, "
-		"6 that its loss did not fall.",
+	.help = "LADDER is precision (FP32 to AMP), techniques (all off to all on) or images (the same for a "
+		"convolutional network). Others are ranks (data-parallel to overlapped and compressed), accumulation, "
+		"lengths (padding of documents) and data (workers and cache; needs --data). Default: all. Each launch is "
+		"a fresh gpubench train or gpubench data. A speed-up is the mean ratio to the first rung within rounds. "
+		"Exit status 5 means that a rung failed, 6 that its loss did not fall.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.max_args = -1,

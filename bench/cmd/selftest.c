@@ -103,10 +103,10 @@ const struct gt_cmd bn_cmd_selftest = {
 	.group = "Internal",
 	.listed = GT_RARE,
 	.summary = "Check the error rates of the statistics by simulation",
-	.help = "Simulates sessions on hosts with a known effect and judges them with the code for real sessions. Checks how "
-		"often noise is called a change (at most 7 % at nominal 5), how often the interval contains the effect (at "
-		"least 93 %), and how often an effect of the promised size is found. Exit status 6 means that a rate is out "
-		"of bounds.",
+	.help = "Simulates sessions on hosts with a known effect and judges them with the code for real sessions. Checks "
+		"how often noise is called a change (at most 7 % at nominal 5) and how often the interval contains the "
+		"effect (at least 93 %). Also checks how often an effect of the promised size is found. Exit status 6 "
+		"means that a rate is out of bounds.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = selftest_opts,
 	.run = cmd_selftest,

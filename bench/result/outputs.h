@@ -9,8 +9,10 @@
 struct bn_outputs {
 	const char *json, *html, *markdown, *openmetrics, *trace; /* paths, "-" is stdout; NULL: not requested */
 };
-/* Replaces %h in every path by the host's name and %r by the rank from srun or mpirun (0 without), so that each process
- * of a cluster writes its own file. The new paths are never freed. */
+/*
+ * Replaces %h in every path by the host's name and %r by the rank from srun or mpirun (otherwise 0). Each process of a
+ * cluster then writes its own file. The new paths are never freed.
+ */
 void bn_outputs_expand(struct bn_outputs *out);
 bool bn_outputs_take_stdout(const struct bn_outputs *out); /* one of the paths is "-" */
 /* Checks that all files can be written, before a measurement that takes minutes. */

@@ -9,8 +9,10 @@
 #include "probe/host/host.h"
 #include "tune/txn/txn.h"
 
-/* One change that can be switched on its own: a host setting, a variable or the placement of the run, a variable from
- * --env, or a kernel argument. */
+/*
+ * One change that can be switched on its own. It is a host setting, a variable or the placement of the run, a variable
+ * from --env, or a kernel argument.
+ */
 enum bn_factor_kind { BN_FACTOR_ITEM, BN_FACTOR_VAR, BN_FACTOR_CPUS, BN_FACTOR_NODES, BN_FACTOR_ENV, BN_FACTOR_BOOT };
 struct bn_factor {
 	enum bn_factor_kind kind;

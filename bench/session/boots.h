@@ -3,11 +3,10 @@
 #define BN_BOOTS_H
 /*
  * Arms that are separate boots: for settings that the kernel accepts only at boot, and for differences between boots.
- * An arm is entered by kexec with the host's own kernel and command line, the arguments of the arm and a token that
- * identifies the arm. The boot loader and its files are never changed, so the next power-on always starts the host as
- * before. During the session a systemd unit exists. After such a power-on it finds that the token is missing. After a
- * panic the host reboots by itself (panic=60 in both arms). Each boot is recorded on disk before it is tried and after
- * it succeeded.
+ * An arm is entered by kexec with the host's own kernel and command line. The arguments of the arm and a token that identifies
+ * the arm are appended. The boot loader and its files are never changed, so the next power-on always starts the host as before.
+ * During the session a systemd unit exists. After such a power-on it finds that the token is missing. After a panic the host
+ * reboots by itself (panic=60 in both arms). Each boot is recorded on disk before it is tried and after it succeeded.
  */
 #include "lib/buf.h"
 #include "lib/err.h"

@@ -2,9 +2,9 @@
 #ifndef BN_SIMULATE_H
 #define BN_SIMULATE_H
 /*
- * Simulated sessions on simulated hosts, judged by the same statistics as real sessions. Measures how often noise is
- * called a change, how often the interval contains the true effect, and how often a change of the promised size is
- * found. Seeded.
+ * Simulated sessions on simulated hosts, judged by the same statistics as real sessions. Measures how often noise is called a
+ * change, and how often the interval contains the true effect. Also measures how often a change of the promised size is found.
+ * Seeded.
  */
 #include "lib/json.h"
 

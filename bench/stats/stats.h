@@ -2,8 +2,8 @@
 #ifndef BN_STATS_H
 #define BN_STATS_H
 /*
- * The statistics of a before/after comparison. All functions are pure. They do not report errors: a result that cannot
- * be computed (too few values, a value that is not finite) is NaN or an infinite interval. The caller must then report
+ * The statistics of a before/after comparison. All functions are pure. They do not report errors. A result that cannot be
+ * computed (too few values, a value that is not finite) is NaN or an infinite interval. The caller must then report
  * "inconclusive", never "changed".
  *
  * The unit is the launch. Differences are natural logarithms of ratios, so that 2x and 1/2x have the same weight.

@@ -180,8 +180,8 @@ static int measure(struct inference *f, struct gt_err *err)
 }
 
 /*
- * Checks that the result of a row does not depend on the other rows, as must hold without training: the first row has
- * the same logits in every batch.
+ * Checks that the result of a row does not depend on the other rows, as must hold without training. The first row must have the
+ * same logits in every batch.
  */
 static int verify(struct inference *f, uint64_t batch, struct gt_err *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits how long OpenMP threads spin before they sleep. The defaults are some milliseconds in libgomp and 200 ms in
- * libomp. They suit dedicated cores, but slow a run down if another process uses a core: a spinning thread then takes
- * CPU time from a working thread. A limit near the cost of one sleep and wake-up is never much worse than the better of
- * spinning and sleeping. libomp counts in milliseconds, so its minimum is one. Both libraries read the variable before
- * main(), so this program executes itself again, once. Variables that the user has set are not changed.
+ * libomp. They suit dedicated cores, but slow a run down if another process uses a core. A spinning thread then takes CPU time
+ * from a working thread. A limit near the cost of one sleep and wake-up is never much worse than the better of spinning and
+ * sleeping. libomp counts in milliseconds, so its minimum is one. Both libraries read the variable before main(), so this
+ * program executes itself again, once. Variables that the user has set are not changed.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The position of a run in its data, stored in its checkpoints: the number of samples that all ranks together have
- * read, the number of all samples, and the seed of the shuffle. A resumed run continues with the next sample, even with
- * other ranks, batches or accumulation. Batches of documents have a random order, so a resumed run must divide
- * documents into the same batches.
+ * The position of a run in its data, stored in its checkpoints. It has the number of samples that all ranks together have read,
+ * the number of all samples, and the seed of the shuffle. A resumed run continues with the next sample, even with other ranks,
+ * batches or accumulation. Batches of documents have a random order, so a resumed run must divide documents into the same
+ * batches.
  */
 #include <errno.h>
 #include <inttypes.h>

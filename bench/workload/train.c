@@ -113,11 +113,11 @@ static int gpu_run(struct bn_launch *l, struct gt_err *err)
 }
 
 /*
- * The models that are commonly used to measure GPUs. Before each run a slice of the model, with its original widths, is
- * trained for SLICE_STEPS updates on the CPU in f32 and on the device in its type. Both start from the same parameters
- * and batch. Their losses must agree within a share of the CPU's loss.
- * On the CPU, bf16 changes the loss of the GPT-2 slice by 0.01 %. It changes the loss of the ResNet-50 slice, whose last
- * batchnorms have 32 samples, by 1.7 %. The limit for f32 is narrower, and the slice learns faster in f32.
+ * The models that are commonly used to measure GPUs. Before each run a slice of the model, with its original widths, is trained
+ * for SLICE_STEPS updates. This is done on the CPU in f32 and on the device in its type. Both start from the same parameters
+ * and batch. Their losses must agree within a share of the CPU's loss. On the CPU, bf16 changes the loss of the GPT-2 slice by
+ * 0.01 %. It changes the loss of the ResNet-50 slice, whose last batchnorms have 32 samples, by 1.7 %. The limit for f32 is
+ * narrower, and the slice learns faster in f32.
  */
 #define SLICE_STEPS	3
 struct slice {
