@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that a capture is judged like its host. Each synthetic host gets a command line, module options and comments with secrets
-next to words that checks read, and a host name that is such a word. All tools must give the same results for the host
-and for its capture."""
+"""Checks that a capture is judged like its host. Each synthetic host gets a command line, module options and comments
+with secrets next to words that checks read. Its host name is such a word, too. All tools must give the same results for
+the host and for its capture."""
 import concurrent.futures
 import glob
 import os

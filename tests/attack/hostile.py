@@ -3,8 +3,8 @@
 """Runs commands as root in directories that another user changes at the same time.
 
 A process of that user replaces the file or directory that root names by links, FIFOs, files and directories, as fast as possible.
-Nothing outside the user's directory may change, no command may hang, no temporary file may be left, and no value of the user's
-documents may be written. RUNS=N (default 1) of each command, SEED=N. Needs root.
+Nothing outside the user's directory may change, and no command may hang. No temporary file may be left, and no value of
+the user's documents may be written. RUNS=N (default 1) of each command, SEED=N. Needs root.
 """
 
 import ctypes

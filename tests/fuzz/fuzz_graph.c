@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Property: any program of the public ops is rejected with a message, or its compiled results equal the plain
- * definitions, with each technique on and off. tests/graphs does the same with seeds, ranks and mixed precision, and
- * shrinks failing programs. Its error bounds for 8-bit types hold only for randomly drawn programs: a search by coverage
- * finds programs with larger errors.
+ * Property: any program of the public ops is rejected with a message, or its compiled results equal the plain definitions. This
+ * holds with each technique on and off. tests/graphs does the same with seeds, ranks and mixed precision, and shrinks failing
+ * programs. Its error bounds for 8-bit types hold only for randomly drawn programs: a search by coverage finds programs with
+ * larger errors.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/graphs/variants.h"

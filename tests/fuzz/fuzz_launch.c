@@ -2,8 +2,8 @@
 /*
  * A launch with an untrusted environment on an untrusted host. Input: lines NAME=VALUE, lines "$ WORD …" (the command),
  * an empty line, and the host as a capture. The rank is less than the number of ranks. CPUs and nodes belong to the
- * host. Each form of the environment, parsed as a shell, systemd, Slurm and a splitting shell do, gives the same values,
- * or is rejected with a message.
+ * host. Each form of the environment gives the same values, or is rejected with a message. The forms are parsed as a shell,
+ * systemd, Slurm and a splitting shell do.
  */
 #include <string.h>
 #include "lib/buf.h"

@@ -244,11 +244,11 @@ static double further(const struct known *k, const struct rt_node *n, bool slope
 }
 
 /*
- * Returns whether the error `worst` of n exceeds its tolerance. The tolerance is a random number too. With an error s z,
- * z normal, all six samples of a number are within 0.16 s in 1 of 300000 cases, and a run has tens of thousands of
- * numbers. An error outside the tolerance is therefore compared with the mean tolerance of further samples. If one
- * rounding in ten switches a relu, half of the programs have the same branch in all samples; the relu's effect is added
- * once. *off receives the tolerance that was used.
+ * Returns whether the error `worst` of n exceeds its tolerance. The tolerance is a random number too. With an error s z, z
+ * normal, all six samples of a number are within 0.16 s in 1 of 300000 cases. A run has tens of thousands of numbers. An error
+ * outside the tolerance is therefore compared with the mean tolerance of further samples. If one rounding in ten switches a
+ * relu, half of the programs have the same branch in all samples; the relu's effect is added once. *off receives the tolerance
+ * that was used.
  */
 static bool beyond(const struct known *k, const struct rt_node *n, bool slope, double worst, double more, double *off)
 {

@@ -2,9 +2,9 @@
 #ifndef TESTS_GRAPHS_PLAIN_H
 #define TESTS_GRAPHS_PLAIN_H
 /*
- * The oracle: values of a graph by each op's reference in double, and gradients by the references of gradients.c. The error bound
- * of float arithmetic comes from the same computation with random relative errors on all values that an op reads and writes
- * (discrete stochastic arithmetic). A tensor of a program is wrong if its error is many times as large.
+ * The oracle: values of a graph by each op's reference in double, and gradients by the references of gradients.c. The error
+ * bound of float arithmetic comes from the same computation with random relative errors. All values that an op reads and writes
+ * have such errors (discrete stochastic arithmetic). A tensor of a program is wrong if its error is many times as large.
  */
 #include "runtime/graph/ir.h"
 

@@ -103,9 +103,10 @@ def main():
     a.threads = len(os.sched_getaffinity(0))
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")), "CPU")
     text = ["# Compression: FP32, bf16, INT8, pruned", "",
-            f"{cpu}, {a.rounds} rounds of alternating processes. Times are medians over the rounds. Speed-up: to the first row. Other programs "
-            "may have used the processor at the same time. bf16: the loss is FP32's, times the ratio of both losses in `gpubench train "
-            "--lr 0`. Pruned weights are stored with their zeros and multiplied in the same time. Made by `make bench-compress`.", ""]
+            f"{cpu}, {a.rounds} rounds of alternating processes. Times are medians over the rounds. The speed-up is relative to "
+            "the first row. Other programs may have used the processor at the same time. The loss of bf16 is that of FP32 times "
+            "the ratio of both losses in `gpubench train --lr 0`. Pruned weights are stored with their zeros and multiplied in "
+            "the same time. Made by `make bench-compress`.", ""]
     results = {}
     for name in MODELS:
         with tempfile.TemporaryDirectory() as where:

@@ -179,8 +179,7 @@ Predictions are those of `gpubench plan-parallel`, with rates measured on this h
 {splits_table(doc)}
 ## Bytes that a rank sends per update
 
-The counts of the plan, compared with those that the ranks report. In a pipeline only the messages between stages are reported by
-all ranks.
+The counts of the plan, compared with those that the ranks report. In a pipeline, all ranks report only the messages between stages.
 
 {bytes_table(doc)}
 ## Bubble of the pipeline
@@ -193,10 +192,10 @@ The share of the time in which stages wait. With fewer CPUs than stages, a stage
 Formula: 4 bytes per parameter for values and gradients, 8 for the moments of AdamW, divided by the ranks from stage 1
 (moments), 2 (gradients) and 3 (values) on. The peak also has activations, libraries and shared pages of other ranks.
 
-Gradients need more than the formula from stage 2 on. A bucket has up to 25 MiB, so all gradients of a small model are in one
-bucket or two. The output layer is tied to the token table: its gradient exists from the first to the last call of the backward
-pass. The saving therefore starts with models that are large compared with a bucket and the table. For gpt2 with 124 million
-parameters, stage 2 plans 195 MiB of gradients instead of 475 MiB; the table has 147 MiB of them.
+From stage 2 on, gradients need more memory than by the formula. A bucket has up to 25 MiB, so all gradients of a small model
+are in one bucket or two. The output layer is tied to the token table: its gradient exists from the first to the last call of
+the backward pass. The saving therefore starts with models that are large compared with a bucket and the table. For gpt2 with
+124 million parameters, stage 2 plans 195 MiB of gradients instead of 475 MiB; the table has 147 MiB of them.
 
 {zero_table(doc)}
 ## Prediction for eight GPUs

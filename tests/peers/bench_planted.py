@@ -181,7 +181,8 @@ def markdown(doc):
                 " median estimate |", "|--:|--:|--:|--:|--:|--:|--:|--:|"]
         out += [f"| {r['planted_pct']} % | {len(r['sessions'])} | {len(r['sessions']) - r['valid']} | {r['found']} | {r['entitled']} | {r['entitled_found']} | {r['covered']} | "
                 f"{r['median_pct']:+.2f} % |" for r in doc["effects"] if r.get("median_pct") is not None]
-        out += ["", "A session whose A/A pairs differ is invalid and has no verdict. It counts only in the columns sessions and invalid.",
+        out += ["", "A session whose A/A pairs differ is invalid and has no verdict. "
+                "Only the columns sessions and invalid count such a session.",
                 ""]
     for name, title in (("placebos", "Twenty placebos in one session"), ("sixteen", "Sixteen changes, three of them with an effect")):
         if name in doc:

@@ -241,7 +241,8 @@ def report(rows, first, found, threads, rounds):
         "# INT8 inference", "",
         f"{cpu}, {threads} threads, {products}. PyTorch {first[1]['torch']}, torch.ao dynamic quantisation, engine "
         f"{first[1]['engine']}. {rounds} rounds of alternating processes. Ratios are medians over the rounds, with the smallest and "
-        "the largest. Above 1: INT8 of gpubench is faster. Other programs used the processor at the same time, so times are only comparable within a row. "
+        "the largest. A ratio above 1 means that INT8 of gpubench is faster. Other programs used the processor "
+        "at the same time, so times are only comparable within a row. "
         "Made by `make check-int8`.", "",
         "| model | batch | INT8 p50 ms | FP32 p50 ms | PyTorch INT8 p50 ms | to FP32 | to PyTorch INT8 | "
         "PyTorch INT8 to its FP32 | logits |",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each known failure of the GPU stack has a synthetic host. The named check finds it, no earlier check is reported as
- * the cause unless it is the cause, and a search for the users' error message finds the check.
+ * Each known failure of the GPU stack has a synthetic host. The named check finds it, and no earlier check is reported as the
+ * cause unless it is the cause. A search for the users' error message finds the check.
  */
 #include <check.h>
 #include <stdio.h>

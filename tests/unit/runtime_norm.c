@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batchnorm if the mean is many times the deviation, or if the first row is far from the others. Compared with its
+ * Tests batchnorm with a mean of many times the deviation, and with a first row far from the others. Compared with its
  * definition in double on the same floats, and with the definition in float.
  */
 #include <math.h>

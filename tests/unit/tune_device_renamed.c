@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A disk that is missing, appears late or has another name after a boot: its rule stays unchanged, and nothing is
- * reported about the disk that now has its former name.
+ * The rule of a disk stays unchanged if the disk is missing, appears late or has another name after a boot. Nothing is reported
+ * about the disk that now has its former name.
  */
 #include <stdio.h>
 #include <string.h>

@@ -86,8 +86,7 @@ START_TEST(dirty_limits_are_explained_in_seconds_of_disk_time)
 END_TEST
 
 /*
- * A file system on LVM or RAID reads through the volume, so the volume is set, and a disk that is completely part of it
- * is not.
+ * A file system on LVM or RAID reads through the volume, so the volume is set. A disk that is completely part of it is not set.
  */
 START_TEST(a_volume_is_read_ahead_and_not_the_disks_under_it)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After a failure of any step, or a kill at any step, the state of the host is exactly that from before, or exactly the
- * planned one.
+ * After a failure or a kill at any step, the state of the host is exactly that from before, or exactly the planned one.
  */
 #include <errno.h>
 #include <signal.h>

@@ -103,8 +103,8 @@ START_TEST(an_earlier_tmpfiles_line_overrides)
 END_TEST
 
 /*
- * Lines with different path strings are not duplicates: a pattern in a later file is written after gputune's line, one
- * in an earlier file before it.
+ * Lines with different path strings are not duplicates. A pattern in a later file is written after gputune's line, one in an
+ * earlier file before it.
  */
 START_TEST(a_later_tmpfiles_pattern_overrides)
 {

@@ -5,9 +5,10 @@
 The kills come first at random moments, then at every step of an apply that compacts the journal because another program has reset
 a value. Then a value is reset between RIVAL=N calls of apply (default 40, `make check-kill`: 2000). The journal must stay small.
 
-gputune runs alone and on top of other applies, which set some of the same knobs to other values. After each kill, the next call
-must detect an interrupted change, `recover` must complete it, and the tree must be exactly as before or exactly as planned.
-KILLS=N is the number of random kills (default 40, `make check-kill`: 500), SEED=N their random seed.
+gputune runs alone and on top of other applies, which set some of the same knobs to other values. After each kill, the
+next call must detect an interrupted change, and `recover` must complete it. The tree must then be exactly as before or
+exactly as planned. KILLS=N is the number of random kills (default 40, `make check-kill`: 500), SEED=N their random
+seed.
 """
 
 import os
