@@ -14,7 +14,7 @@ static bool no_amd_gpu(const struct pr_context *c, struct pr_finding *f)
 {
 	if (c->host->amd.n)
 		return false;
-	pr_say(f, PR_SKIP, "no AMD GPU");
+	pr_set(f, PR_SKIP, "no AMD GPU");
 	return true;
 }
 
@@ -60,24 +60,24 @@ static void driver(const struct pr_context *c, struct pr_finding *f)
 		return;
 	bare = without_driver(h);
 	if (bare) {
-		pr_say(f, PR_FAIL, "GPU %s of AMD has no driver: amdgpu does not drive it", bare->pci->address);
+		pr_set(f, PR_FAIL, "GPU %s of AMD has no driver: amdgpu does not drive it", bare->pci->address);
 		pr_remedy(f, "%sLoad the driver. If it fails, the kernel log has the reason:\n"
 			     "  modprobe amdgpu; dmesg | grep -i amdgpu",
 			  container ? "On the machine that runs this container: " : "");
 	} else if (h->amd.topology == PR_ABSENT && h->amd.gpu[0].vram_bytes.state == PR_ABSENT) {
-		pr_say(f, PR_NOT_KNOWN, "no reading of amdgpu or KFD exists here: an old capture, or an old driver");
+		pr_set(f, PR_NOT_KNOWN, "no reading of amdgpu or KFD exists here: an old capture, or an old driver");
 	} else if (h->amd.topology == PR_ABSENT && !container) {
-		pr_say(f, PR_FAIL, "amdgpu drives the GPUs of AMD, but KFD, its part for computing, does not exist");
+		pr_set(f, PR_FAIL, "amdgpu drives the GPUs of AMD, but KFD, its part for computing, does not exist");
 		pr_remedy(f, "The kernel needs CONFIG_HSA_AMD. The kernel log has the reason:\n  dmesg | grep -i -e kfd -e amdgpu");
 	} else if (h->amd.topology != PR_PRESENT) {
-		pr_say(f, PR_NOT_KNOWN, "KFD's list of GPUs is %s here", pr_state_name(h->amd.topology));
+		pr_set(f, PR_NOT_KNOWN, "KFD's list of GPUs is %s here", pr_state_name(h->amd.topology));
 	} else if (absent) {
-		pr_say(f, PR_FAIL, "amdgpu drives GPU %s, but KFD does not list it, so ROCm cannot use it", absent->pci->address);
+		pr_set(f, PR_FAIL, "amdgpu drives GPU %s, but KFD does not list it, so ROCm cannot use it", absent->pci->address);
 		pr_remedy(f, "The kernel log has the reason:\n  dmesg | grep -i -e kfd -e %s", absent->pci->address);
 	} else if (!pr_amd_usable(h)) {
-		pr_say(f, PR_NOT_KNOWN, "this container may not read any AMD GPU");
+		pr_set(f, PR_NOT_KNOWN, "this container may not read any AMD GPU");
 	} else {
-		pr_say(f, PR_PASS, "amdgpu%s%s drives every AMD GPU, and KFD lists %s", h->amd.driver.v ? " " : "",
+		pr_set(f, PR_PASS, "amdgpu%s%s drives every AMD GPU, and KFD lists %s", h->amd.driver.v ? " " : "",
 		       h->amd.driver.v ? h->amd.driver.v : "", h->amd.hidden ? "those that this container may use" : "all");
 	}
 }
@@ -110,11 +110,11 @@ static void access_nodes(const struct pr_context *c, struct pr_finding *f)
 	if (no_amd_gpu(c, f))
 		return;
 	if (!pr_amd_usable(h)) {
-		pr_say(f, PR_SKIP, "KFD lists no AMD GPU here");
+		pr_set(f, PR_SKIP, "KFD lists no AMD GPU here");
 		return;
 	}
 	if (!pr_has(h->amd.kfd_access)) {
-		pr_say(f, PR_FAIL, "/dev/kfd is %s for this user: ROCm finds no GPU", pr_state_name(h->amd.kfd_access.state));
+		pr_set(f, PR_FAIL, "/dev/kfd is %s for this user: ROCm finds no GPU", pr_state_name(h->amd.kfd_access.state));
 		access_remedy(h, f);
 		return;
 	}
@@ -123,12 +123,12 @@ static void access_nodes(const struct pr_context *c, struct pr_finding *f)
 
 		if (!g->gfx.v || pr_has(g->render_access))
 			continue;
-		pr_say(f, PR_FAIL, "the render node of GPU %s in /dev/dri is %s for this user", g->pci->address,
+		pr_set(f, PR_FAIL, "the render node of GPU %s in /dev/dri is %s for this user", g->pci->address,
 		       pr_state_name(g->render_access.state));
 		access_remedy(h, f);
 		return;
 	}
-	pr_say(f, PR_PASS, "this user may open /dev/kfd and the render nodes");
+	pr_set(f, PR_PASS, "this user may open /dev/kfd and the render nodes");
 }
 static const char *const after_driver[] = { "amd.driver", NULL };
 const struct pr_check pr_check_amd_access = {
@@ -185,7 +185,7 @@ static void visible(const struct pr_context *c, struct pr_finding *f)
 	if (no_amd_gpu(c, f))
 		return;
 	if (!n) {
-		pr_say(f, PR_SKIP, "KFD lists no AMD GPU here");
+		pr_set(f, PR_SKIP, "KFD lists no AMD GPU here");
 		return;
 	}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++) {
@@ -193,14 +193,14 @@ static void visible(const struct pr_context *c, struct pr_finding *f)
 		size_t left = list ? count_left(list, n, bad, sizeof(bad)) : n;
 
 		if (list && (!left || *bad)) {
-			pr_say(f, left ? PR_WARN : PR_FAIL, "%s=%s leaves %zu of %zu devices%s%s%s", names[i], list, left, n,
+			pr_set(f, left ? PR_WARN : PR_FAIL, "%s=%s leaves %zu of %zu devices%s%s%s", names[i], list, left, n,
 			       *bad ? ": " : "", bad, *bad ? " is no device here" : "");
 			pr_remedy(f, "  unset %s\nor set it to numbers from 0 to %zu", names[i], n - 1);
 			return;
 		}
 		n = left; /* a later variable counts only the devices that an earlier one leaves */
 	}
-	pr_say(f, PR_PASS, "the environment leaves %zu of %zu devices visible", n, n_devices(h));
+	pr_set(f, PR_PASS, "the environment leaves %zu of %zu devices visible", n, n_devices(h));
 }
 const struct pr_check pr_check_amd_visible = {
 	.id = "amd.visible",
@@ -229,13 +229,13 @@ static void ras(const struct pr_context *c, struct pr_finding *f)
 		unread += g->uncorrected.state == PR_UNREADABLE || g->uncorrected.state == PR_BROKEN;
 		corrected += pr_or(g->corrected, 0);
 		if (pr_or(g->failed_pages, 0) > 0) {
-			pr_say(f, PR_FAIL, "GPU %s could not retire faulty memory (%d page%s)", g->pci->address,
+			pr_set(f, PR_FAIL, "GPU %s could not retire faulty memory (%d page%s)", g->pci->address,
 			       (int)g->failed_pages.v, g->failed_pages.v == 1 ? "" : "s");
 			pr_remedy(f, "Take the host out of service, and reboot it. If it recurs, have the GPU replaced.");
 			return;
 		}
 		if (pr_or(g->uncorrected, 0) > 0 || pr_or(g->pending_pages, 0) > 0) {
-			pr_say(f, PR_WARN,
+			pr_set(f, PR_WARN,
 			       "GPU %s had uncorrected errors since amdgpu was loaded: %ld (memory pages retired: %ld, at the next "
 			       "reset: %ld)",
 			       g->pci->address, pr_or(g->uncorrected, 0), pr_or(g->bad_pages, 0), pr_or(g->pending_pages, 0));
@@ -246,11 +246,11 @@ static void ras(const struct pr_context *c, struct pr_finding *f)
 		}
 	}
 	if (unread)
-		pr_say(f, PR_NOT_KNOWN, "the error counters of %zu AMD GPU%s cannot be read", unread, unread == 1 ? "" : "s");
+		pr_set(f, PR_NOT_KNOWN, "the error counters of %zu AMD GPU%s cannot be read", unread, unread == 1 ? "" : "s");
 	else if (!known)
-		pr_say(f, PR_SKIP, "these AMD GPUs have no error counters (RAS)");
+		pr_set(f, PR_SKIP, "these AMD GPUs have no error counters (RAS)");
 	else
-		pr_say(f, PR_PASS, "no AMD GPU had an uncorrected error since amdgpu was loaded (%ld corrected)", corrected);
+		pr_set(f, PR_PASS, "no AMD GPU had an uncorrected error since amdgpu was loaded (%ld corrected)", corrected);
 }
 const struct pr_check pr_check_amd_ras = {
 	.id = "amd.ras",
@@ -276,11 +276,11 @@ static void xgmi(const struct pr_context *c, struct pr_finding *f)
 	for (size_t i = 0; i < h->amd.n; i++)
 		most = GT_MAX(most, pr_or(h->amd.gpu[i].xgmi_links, 0));
 	if (h->amd.n < 2) {
-		pr_say(f, PR_SKIP, "one AMD GPU");
+		pr_set(f, PR_SKIP, "one AMD GPU");
 		return;
 	}
 	if (h->amd.hidden || !pr_amd_usable(h)) {
-		pr_say(f, PR_SKIP, "%s", h->amd.hidden ? "this container may read only some of the AMD GPUs" :
+		pr_set(f, PR_SKIP, "%s", h->amd.hidden ? "this container may read only some of the AMD GPUs" :
 							 "KFD lists no AMD GPU here");
 		return;
 	}
@@ -290,11 +290,11 @@ static void xgmi(const struct pr_context *c, struct pr_finding *f)
 		if (!g->gfx.v)
 			continue;
 		if (!pr_has(g->xgmi_links)) {
-			pr_say(f, PR_NOT_KNOWN, "the links of GPU %s cannot be read", g->pci->address);
+			pr_set(f, PR_NOT_KNOWN, "the links of GPU %s cannot be read", g->pci->address);
 			return;
 		}
 		if (g->xgmi_links.v < most && g->pci->device == first->pci->device) {
-			pr_say(f, PR_WARN, "GPU %s has XGMI links to %d GPUs, others of the same model to %d", g->pci->address,
+			pr_set(f, PR_WARN, "GPU %s has XGMI links to %d GPUs, others of the same model to %d", g->pci->address,
 			       (int)g->xgmi_links.v, (int)most);
 			pr_remedy(f, "RCCL uses PCIe or host memory instead. Reboot; if it recurs, have the GPU's board checked:\n"
 				     "  rocm-smi --showtopo; dmesg | grep -i xgmi");
@@ -302,10 +302,10 @@ static void xgmi(const struct pr_context *c, struct pr_finding *f)
 		}
 	}
 	if (!most && instinct)
-		pr_say(f, PR_NOT_KNOWN, "no XGMI link between the GPUs: normal for PCIe cards without a bridge, a fault on a board "
+		pr_set(f, PR_NOT_KNOWN, "no XGMI link between the GPUs: normal for PCIe cards without a bridge, a fault on a board "
 					"of MI200, MI300 or newer");
 	else
-		pr_say(f, PR_PASS, most ? "each AMD GPU has XGMI links to %d others" : "these AMD GPUs have no XGMI links",
+		pr_set(f, PR_PASS, most ? "each AMD GPU has XGMI links to %d others" : "these AMD GPUs have no XGMI links",
 		       (int)most);
 }
 const struct pr_check pr_check_amd_xgmi = {
@@ -343,7 +343,7 @@ static void partition(const struct pr_context *c, struct pr_finding *f)
 
 		if (g->pci->device != first->pci->device || same_partition(g, first))
 			continue;
-		pr_say(f, PR_WARN, "GPU %s is in mode %s/%s, but GPU %s is in %s/%s: devices have different sizes",
+		pr_set(f, PR_WARN, "GPU %s is in mode %s/%s, but GPU %s is in %s/%s: devices have different sizes",
 		       g->pci->address, text_of(g->compute_partition), text_of(g->memory_partition), first->pci->address,
 		       text_of(first->compute_partition), text_of(first->memory_partition));
 		pr_remedy(f, "End all programs that use a GPU, then set one mode for all. SPX is the whole GPU as one device:\n"
@@ -351,11 +351,11 @@ static void partition(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	if (!first->compute_partition.v || !*first->compute_partition.v)
-		pr_say(f, first->compute_partition.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN,
+		pr_set(f, first->compute_partition.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN,
 		       first->compute_partition.state == PR_ABSENT ? "these AMD GPUs have no partition modes" :
 								     "the partition mode cannot be read");
 	else
-		pr_say(f, PR_PASS, "every AMD GPU is in partition mode %s/%s", first->compute_partition.v,
+		pr_set(f, PR_PASS, "every AMD GPU is in partition mode %s/%s", first->compute_partition.v,
 		       text_of(first->memory_partition));
 }
 const struct pr_check pr_check_amd_partition = {
@@ -386,7 +386,7 @@ static void power(const struct pr_context *c, struct pr_finding *f)
 		first = first ? first : g;
 		below = g->power_cap_uw.v < pr_or(g->power_default_uw, 0) ? g : below;
 		if (g->pci->device == first->pci->device && g->power_cap_uw.v != first->power_cap_uw.v) {
-			pr_say(f, PR_WARN, "the power limits of equal GPUs differ: %d W for %s, %d W for %s",
+			pr_set(f, PR_WARN, "the power limits of equal GPUs differ: %d W for %s, %d W for %s",
 			       (int)(first->power_cap_uw.v / 1000000), first->pci->address, (int)(g->power_cap_uw.v / 1000000),
 			       g->pci->address);
 			pr_remedy(f, "All ranks wait for the slowest GPU. If power and cooling allow it, reset the limits:\n"
@@ -395,12 +395,12 @@ static void power(const struct pr_context *c, struct pr_finding *f)
 		}
 	}
 	if (below)
-		pr_say(f, PR_PASS, "the power of equal GPUs is limited to the same %d W; the default is %d W",
+		pr_set(f, PR_PASS, "the power of equal GPUs is limited to the same %d W; the default is %d W",
 		       (int)(below->power_cap_uw.v / 1000000), (int)(below->power_default_uw.v / 1000000));
 	else if (first)
-		pr_say(f, PR_PASS, "no AMD GPU has a power limit below its default");
+		pr_set(f, PR_PASS, "no AMD GPU has a power limit below its default");
 	else
-		pr_say(f, unread ? PR_NOT_KNOWN : PR_SKIP, "%s",
+		pr_set(f, unread ? PR_NOT_KNOWN : PR_SKIP, "%s",
 		       unread ? "the power limit cannot be read" : "no AMD GPU reports a power limit");
 }
 const struct pr_check pr_check_amd_power = {

@@ -12,7 +12,7 @@ static char *word_of(const struct pr_context *c, const char *begin, struct pr_fi
 	const char *found = "";
 
 	if (!line.v) {
-		pr_say(f, line.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "the kernel's command line is %s",
+		pr_set(f, line.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "the kernel's command line is %s",
 		       pr_state_name(line.state));
 		return NULL;
 	}
@@ -41,10 +41,10 @@ static void judge_word(const struct pr_context *c, struct pr_finding *f)
 	if (!word)
 		return;
 	if (rule->bad ? strcmp(word, rule->bad) : !*word) {
-		pr_say(f, PR_PASS, "%s", rule->pass);
+		pr_set(f, PR_PASS, "%s", rule->pass);
 		return;
 	}
-	pr_say(f, PR_ADVICE, "%s: %s", word, rule->cost);
+	pr_set(f, PR_ADVICE, "%s: %s", word, rule->cost);
 	lines = pr_remove_word_lines(c->host, word);
 	pr_remedy(f, "%s\n%s", rule->risk, lines);
 }

@@ -50,7 +50,7 @@ struct pr_match {
 size_t pr_check_search(const char *text, struct pr_match ret[PR_SEARCH_MOST]);
 
 /* For checks: set the result and the texts of a finding. */
-void pr_say(struct pr_finding *f, enum pr_result result, const char *fmt, ...) GT_PRINTF(3, 4);
+void pr_set(struct pr_finding *f, enum pr_result result, const char *fmt, ...) GT_PRINTF(3, 4);
 void pr_remedy(struct pr_finding *f, const char *fmt, ...) GT_PRINTF(2, 3);
 
 /* Returns remedy lines that set a kernel setting now and at boot. The caller frees them. */

@@ -28,20 +28,20 @@ static void runtime(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (inside(h)) {
-		pr_say(f, PR_SKIP, "gpuprobe runs inside a container");
+		pr_set(f, PR_SKIP, "gpuprobe runs inside a container");
 	} else if (!pr_has(h->container_runtime.docker)) {
-		pr_say(f, PR_SKIP, "docker is not installed");
+		pr_set(f, PR_SKIP, "docker is not installed");
 	} else if (!pr_has(h->container_runtime.toolkit)) {
-		pr_say(f, PR_WARN,
+		pr_set(f, PR_WARN,
 		       "docker is installed without nvidia-container-toolkit: containers have no access to GPUs");
 		pr_remedy(f, "The restart of docker stops running containers.\n  @{container-toolkit}\n"
 			     "  nvidia-ctk runtime configure --runtime=docker\n  systemctl restart docker");
 	} else if (!pr_or(h->container_runtime.configured, 0)) {
-		pr_say(f, PR_WARN,
+		pr_set(f, PR_WARN,
 		       "nvidia-container-toolkit is installed, but docker is not configured for it and there is no CDI file");
 		pr_remedy(f, "  nvidia-ctk runtime configure --runtime=docker\n  systemctl restart docker");
 	} else {
-		pr_say(f, PR_PASS, "docker can give containers access to GPUs");
+		pr_set(f, PR_PASS, "docker can give containers access to GPUs");
 	}
 }
 const struct pr_check pr_check_runtime = {
@@ -60,15 +60,15 @@ static void devices(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!inside(h)) {
-		pr_say(f, PR_SKIP, "not a container");
+		pr_set(f, PR_SKIP, "not a container");
 	} else if (h->driver.module_version.state != PR_PRESENT) {
-		pr_say(f, PR_SKIP, "no NVIDIA driver is loaded on the machine that runs this container");
+		pr_set(f, PR_SKIP, "no NVIDIA driver is loaded on the machine that runs this container");
 	} else if (h->driver.device_node.state == PR_ABSENT) {
-		pr_say(f, PR_FAIL, "this container (%s) has no access to the GPU: /dev/nvidiactl is absent",
+		pr_set(f, PR_FAIL, "this container (%s) has no access to the GPU: /dev/nvidiactl is absent",
 		       h->container.v);
 		pr_remedy(f, "%s", pr_give_devices(h));
 	} else {
-		pr_say(f, PR_PASS, "this container has the device nodes");
+		pr_set(f, PR_PASS, "this container has the device nodes");
 	}
 }
 static const char *const after_loaded[] = {"driver.loaded", NULL};
@@ -92,18 +92,18 @@ static void lost_gpu(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f))
 		return;
 	if (inside(h) && h->driver.device_node.state == PR_UNREADABLE && h->nvml.answer == PR_NVML_ERROR) {
-		pr_say(f, PR_FAIL,
+		pr_set(f, PR_FAIL,
 		       "this container has the device nodes but may no longer open them: systemd revoked the access when it "
 		       "reloaded its units");
 		pr_remedy(f, "On the machine that runs the container (not needed with CDI):\n"
 			     "  nvidia-ctk system create-dev-char-symlinks --create-all\nThen restart the container.");
 	} else if (!inside(h) && docker && !pr_has(h->fabric.char_links)) {
-		pr_say(f, PR_WARN,
+		pr_set(f, PR_WARN,
 		       "/dev/char has no links to the NVIDIA devices: after the next systemctl daemon-reload running "
 		       "containers lose their GPUs");
 		pr_remedy(f, "  nvidia-ctk system create-dev-char-symlinks --create-all");
 	} else {
-		pr_say(f, inside(h) || docker ? PR_PASS : PR_SKIP,
+		pr_set(f, inside(h) || docker ? PR_PASS : PR_SKIP,
 		       inside(h) || docker ? "access to the devices is persistent"
 					   : "no container runtime with GPU support");
 	}
@@ -145,11 +145,11 @@ static void require(const struct pr_context *c, struct pr_finding *f)
 	int r;
 
 	if (!requirements || !*requirements) {
-		pr_say(f, PR_SKIP, "no NVIDIA_REQUIRE_CUDA in the environment");
+		pr_set(f, PR_SKIP, "no NVIDIA_REQUIRE_CUDA in the environment");
 		return;
 	}
 	if (off && (!strcmp(off, "1") || !strcmp(off, "true"))) {
-		pr_say(f, PR_SKIP, "NVIDIA_DISABLE_REQUIRE is set, so the image's requirements are ignored");
+		pr_set(f, PR_SKIP, "NVIDIA_DISABLE_REQUIRE is set, so the image's requirements are ignored");
 		return;
 	}
 	if (pr_without_driver(c, f))
@@ -164,14 +164,14 @@ static void require(const struct pr_context *c, struct pr_finding *f)
 	facts.brand = brand_of(h);
 	r = pr_require(requirements, &facts, &why, &unknown, &err);
 	if (r < 0) {
-		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+		pr_set(f, PR_NOT_KNOWN, "%s", err.msg);
 	} else if (unknown) {
-		pr_say(f, PR_NOT_KNOWN, "it is unknown whether driver %s satisfies the image's NVIDIA_REQUIRE_CUDA",
+		pr_set(f, PR_NOT_KNOWN, "it is unknown whether driver %s satisfies the image's NVIDIA_REQUIRE_CUDA",
 		       facts.driver);
 	} else if (r) {
-		pr_say(f, PR_PASS, "driver %s satisfies the image's NVIDIA_REQUIRE_CUDA", facts.driver);
+		pr_set(f, PR_PASS, "driver %s satisfies the image's NVIDIA_REQUIRE_CUDA", facts.driver);
 	} else {
-		pr_say(f, PR_FAIL, "the image requires %s, but driver %s supports CUDA %s", why ? why : requirements,
+		pr_set(f, PR_FAIL, "the image requires %s, but driver %s supports CUDA %s", why ? why : requirements,
 		       facts.driver, cuda ? cuda : "of an unknown release");
 		pr_remedy(f, "Use an image of an older CUDA, or upgrade the host's driver. If the image brings a "
 			     "cuda-compat that lifts "

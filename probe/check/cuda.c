@@ -53,29 +53,29 @@ static void libcuda(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f))
 		return;
 	if (!l && h->platform.driver_root) {
-		pr_say(f, PR_SKIP,
+		pr_set(f, PR_SKIP,
 		       "the driver runs in a container: CUDA programs run in other containers, not on this host itself");
 	} else if (!l) {
 		char branch[PR_BRANCH_SUFFIX];
 
 		pr_branch_suffix(h, branch);
-		pr_say(f, PR_WARN, "the loader finds no libcuda.so.1, so no CUDA program can start");
+		pr_set(f, PR_WARN, "the loader finds no libcuda.so.1, so no CUDA program can start");
 		if (h->container.state == PR_PRESENT)
 			pr_remedy(f, "Start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 		else
 			pr_remedy(f, "  @{libcuda%s}", branch);
 	} else if (!l->version) {
-		pr_say(f, PR_NOT_KNOWN, "the file name of %s contains no version", l->path);
+		pr_set(f, PR_NOT_KNOWN, "the file name of %s contains no version", l->path);
 	} else if (!strcmp(l->version, module)) {
-		pr_say(f, PR_PASS, "libcuda has the version of the module, %s", module);
+		pr_set(f, PR_PASS, "libcuda has the version of the module, %s", module);
 	} else if (is_forward_compat(l, module)) {
-		pr_say(f, PR_PASS, "%s is newer than the module, as expected for a cuda-compat library", l->path);
+		pr_set(f, PR_PASS, "%s is newer than the module, as expected for a cuda-compat library", l->path);
 	} else if (strstr(l->path, "compat/")) {
-		pr_say(f, PR_FAIL, "%s has version %s, older than the driver %s: a compat library is only for older drivers",
+		pr_set(f, PR_FAIL, "%s has version %s, older than the driver %s: a compat library is only for older drivers",
 		       l->path, l->version, module);
 		drop_compat(f, l);
 	} else {
-		pr_say(f, PR_FAIL, "a program loads %s, which is %s, but the loaded module is %s", l->path, l->version, module);
+		pr_set(f, PR_FAIL, "a program loads %s, which is %s, but the loaded module is %s", l->path, l->version, module);
 		pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot; if the file is a stray copy:\n"
 			     "  @{package-of %s}\n  ldconfig -p | grep libcuda.so.1", l->path);
 	}
@@ -158,22 +158,22 @@ static void forward_compat(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f))
 		return;
 	if (!l || !is_forward_compat(l, module)) {
-		pr_say(f, PR_SKIP, "there is no cuda-compat libcuda newer than the driver");
+		pr_set(f, PR_SKIP, "there is no cuda-compat libcuda newer than the driver");
 		return;
 	}
 	r = judge_forward_compat(c, l, module, &bases, &err);
 	if (r == PR_FAIL && !bases)
-		pr_say(f, r, "forward compatibility of %s (%s) with driver %s is not supported by consumer GPUs", l->path,
+		pr_set(f, r, "forward compatibility of %s (%s) with driver %s is not supported by consumer GPUs", l->path,
 		       l->version, module);
 	else if (r == PR_FAIL)
-		pr_say(f, r, "%s has version %s, whose forward compatibility supports driver branches %s, not %s",
+		pr_set(f, r, "%s has version %s, whose forward compatibility supports driver branches %s, not %s",
 		       l->path, l->version, bases, module);
 	else if (r == PR_PASS)
-		pr_say(f, r, "%s (%s) supports driver %s by forward compatibility", l->path, l->version, module);
+		pr_set(f, r, "%s (%s) supports driver %s by forward compatibility", l->path, l->version, module);
 	else if (err.code)
-		pr_say(f, r, "%s", err.msg);
+		pr_set(f, r, "%s", err.msg);
 	else
-		pr_say(f, r, "support of %s (%s) for driver %s is unknown: its branch is not in this program's table", l->path,
+		pr_set(f, r, "support of %s (%s) for driver %s is unknown: its branch is not in this program's table", l->path,
 		       l->version, module);
 	if (r == PR_FAIL)
 		drop_compat(f, l);
@@ -294,15 +294,15 @@ static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, cons
 	const struct pr_gpu *g = find_unsupported_gpu(c, version, &span);
 
 	if (r < 0)
-		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+		pr_set(f, PR_NOT_KNOWN, "%s", err.msg);
 	else if (g)
-		pr_say(f, PR_WARN, "CUDA %s does not support capability %d.%d of GPU %s; %s is the last release that does", version,
+		pr_set(f, PR_WARN, "CUDA %s does not support capability %d.%d of GPU %s; %s is the last release that does", version,
 		       pr_arch_of(c, g) / 10, pr_arch_of(c, g) % 10, g->pci->address, span.last);
 	else if (!r)
-		pr_say(f, PR_NOT_KNOWN, "CUDA %s is not in this program's table; it is unknown whether driver %s supports it",
+		pr_set(f, PR_NOT_KNOWN, "CUDA %s is not in this program's table; it is unknown whether driver %s supports it",
 		       version, driver);
 	else if (gt_version_cmp(driver, least) < 0)
-		pr_say(f, PR_WARN, "toolkit %s needs driver %s or newer; this host has %s", version, least, driver);
+		pr_set(f, PR_WARN, "toolkit %s needs driver %s or newer; this host has %s", version, least, driver);
 	else
 		return true;
 	if (f->result == PR_WARN)
@@ -319,7 +319,7 @@ static void toolkit(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f))
 		return;
 	if (!h->driver.toolkits.n) {
-		pr_say(f, PR_SKIP, "no CUDA toolkit under /usr/local");
+		pr_set(f, PR_SKIP, "no CUDA toolkit under /usr/local");
 		return;
 	}
 	max_cuda(c, max);
@@ -332,10 +332,10 @@ static void toolkit(const struct pr_context *c, struct pr_finding *f)
 			newer = version;
 	}
 	if (newer)
-		pr_say(f, PR_PASS, "driver %s supports CUDA %s; toolkit %s runs by minor-version compatibility, without its PTX",
+		pr_set(f, PR_PASS, "driver %s supports CUDA %s; toolkit %s runs by minor-version compatibility, without its PTX",
 		       pr_effective_driver(c), max, newer);
 	else
-		pr_say(f, PR_PASS, "driver %s supports every installed toolkit", pr_effective_driver(c));
+		pr_set(f, PR_PASS, "driver %s supports every installed toolkit", pr_effective_driver(c));
 }
 const struct pr_check pr_check_toolkit = {
 	.id = "cuda.toolkit",
@@ -367,24 +367,24 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	r = pr_compat_wheel(c->fs, &(const struct pr_wheel_query){.machine = h->kernel.arch.v,
 			    .driver = h->driver.module_version.v, .python = h->python, .arch = pr_first_arch(c)}, &w, &err);
 	if (r < 0) {
-		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+		pr_set(f, PR_NOT_KNOWN, "%s", err.msg);
 	} else if (!r && h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64")) {
-		pr_say(f, PR_SKIP, "this program's table has no PyTorch wheel for %s, driver %s and this GPU", h->kernel.arch.v,
+		pr_set(f, PR_SKIP, "this program's table has no PyTorch wheel for %s, driver %s and this GPU", h->kernel.arch.v,
 		       h->driver.module_version.v);
 	} else if (r && w.other_python) {
-		pr_say(f, PR_SKIP, "PyTorch has no wheels for Python %s, this host's default; driver %s supports %s with "
+		pr_set(f, PR_SKIP, "PyTorch has no wheels for Python %s, this host's default; driver %s supports %s with "
 				   "CUDA %s for another", h->python, h->driver.module_version.v, w.torch, w.cuda);
 	} else if (!r) {
-		pr_say(f, PR_WARN, "no PyTorch wheel in this program's table runs on driver %s with this GPU",
+		pr_set(f, PR_WARN, "no PyTorch wheel in this program's table runs on driver %s with this GPU",
 		       h->driver.module_version.v);
 		pr_remedy_wheel_upgrade(c, f, &w);
 	} else if (!strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda)) {
-		pr_say(f, PR_PASS, "pip's default PyTorch (%s, CUDA %s) runs on driver %s", w.newest, w.newest_cuda,
+		pr_set(f, PR_PASS, "pip's default PyTorch (%s, CUDA %s) runs on driver %s", w.newest, w.newest_cuda,
 		       h->driver.module_version.v);
 	} else {
 		gt_autofree char *tag = pr_cuda_tag(w.cuda);
 
-		pr_say(f, PR_PASS, "driver %s supports PyTorch %s with CUDA %s, but not pip's default with CUDA %s: pip "
+		pr_set(f, PR_PASS, "driver %s supports PyTorch %s with CUDA %s, but not pip's default with CUDA %s: pip "
 				   "install torch --index-url https://download.pytorch.org/whl/%s",
 		       h->driver.module_version.v, w.torch, w.cuda, w.newest_cuda, tag);
 	}
@@ -410,17 +410,17 @@ static void cuda_init(const struct pr_context *c, struct pr_finding *f)
 	const char *text = h->cuda.text ? h->cuda.text : "no text";
 
 	if (r.state == PR_UNKNOWN)
-		pr_say(f, PR_SKIP, "not checked; gpuprobe --cuda initialises CUDA");
+		pr_set(f, PR_SKIP, "not checked; gpuprobe --cuda initialises CUDA");
 	else if (!pr_usable_gpus(h) && r.state != PR_PRESENT)
-		pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
+		pr_set(f, PR_SKIP, "no NVIDIA GPU on this host");
 	else if (r.state == PR_ABSENT)
-		pr_say(f, PR_FAIL, "libcuda.so.1 cannot be loaded: %s", text);
+		pr_set(f, PR_FAIL, "libcuda.so.1 cannot be loaded: %s", text);
 	else if (r.state != PR_PRESENT)
-		pr_say(f, PR_FAIL, "%s", text);
+		pr_set(f, PR_FAIL, "%s", text);
 	else if (r.v)
-		pr_say(f, PR_FAIL, "CUDA does not initialise: error %d, %s", (int)r.v, text);
+		pr_set(f, PR_FAIL, "CUDA does not initialise: error %d, %s", (int)r.v, text);
 	else
-		pr_say(f, PR_PASS, "CUDA initialises");
+		pr_set(f, PR_PASS, "CUDA initialises");
 	if (f->result == PR_FAIL)
 		pr_remedy(f, "Correct the other problems of this report first. The kernel log may have the reason:\n"
 			     "  journalctl -k -b | grep -iE "

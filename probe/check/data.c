@@ -27,17 +27,17 @@ static void data(const struct pr_context *c, struct pr_finding *f)
 	char space[32] = "an unknown amount";
 
 	if (!h->data.path) {
-		pr_say(f, PR_SKIP, "not checked; gpuprobe --data DIR examines the disk of a data set");
+		pr_set(f, PR_SKIP, "not checked; gpuprobe --data DIR examines the disk of a data set");
 		return;
 	}
 	if (!h->data.mount) {
-		pr_say(f, PR_NOT_KNOWN, "the storage of %s is %s", h->data.path,
+		pr_set(f, PR_NOT_KNOWN, "the storage of %s is %s", h->data.path,
 		       pr_state_name(h->data.state));
 		return;
 	}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(kinds); i++)
 		if (gt_starts_with(h->data.fstype, kinds[i].type) && kinds[i].trouble) {
-			pr_say(f, PR_WARN, "%s is on %s (%s), %s", h->data.path, h->data.mount, h->data.fstype,
+			pr_set(f, PR_WARN, "%s is on %s (%s), %s", h->data.path, h->data.mount, h->data.fstype,
 			       kinds[i].trouble);
 			pr_remedy(f, "%s", kinds[i].remedy);
 			return;
@@ -46,21 +46,21 @@ static void data(const struct pr_context *c, struct pr_finding *f)
 		gt_format_bytes(space, sizeof(space), (uint64_t)h->data.free_bytes.v);
 	/* a virtual disk reports rotational regardless of the hardware */
 	if (b && pr_or(b->rotational, 0) && !pr_is_virtual_disk(h, b->name)) {
-		pr_say(f, PR_WARN, "%s is on the spinning disk %s (%s): shuffled reads wait for seeks",
+		pr_set(f, PR_WARN, "%s is on the spinning disk %s (%s): shuffled reads wait for seeks",
 		       h->data.path, b->name, h->data.fstype);
 		pr_remedy(f,
 			  "Copy it to an SSD, or read it in large shards with read-ahead:  gputune plan --only block.");
 	} else if (pr_has(h->data.free_bytes) && h->data.free_bytes.v < 1 << 30) {
-		pr_say(f, PR_WARN, "%s has %s left on %s", h->data.path, space, h->data.mount);
+		pr_set(f, PR_WARN, "%s has %s left on %s", h->data.path, space, h->data.mount);
 		pr_remedy(f, "Make room before a job writes its checkpoints there");
 	} else if (b) {
-		pr_say(f, PR_PASS, "%s is on %s (%s, %s), %s free, read-ahead %d KiB", h->data.path, b->name,
+		pr_set(f, PR_PASS, "%s is on %s (%s, %s), %s free, read-ahead %d KiB", h->data.path, b->name,
 		       gt_starts_with(b->name, "nvme")  ? "NVMe"
 		       : pr_is_virtual_disk(h, b->name) ? "virtual disk"
 							: "SSD",
 		       h->data.fstype, space, (int)pr_or(b->read_ahead_kb, 0));
 	} else {
-		pr_say(f, PR_PASS, "%s is on %s (%s), %s free", h->data.path, h->data.source, h->data.fstype, space);
+		pr_set(f, PR_PASS, "%s is on %s (%s), %s free", h->data.path, h->data.source, h->data.fstype, space);
 	}
 }
 const struct pr_check pr_check_data = {

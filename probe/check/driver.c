@@ -74,10 +74,10 @@ static void other_present(const struct pr_host *h, struct pr_finding *f)
 		n++;
 	}
 	if (!n) {
-		pr_say(f, PR_PASS, "%zu AMD GPU%s on the PCI bus", h->amd.n, h->amd.n > 1 ? "s" : "");
+		pr_set(f, PR_PASS, "%zu AMD GPU%s on the PCI bus", h->amd.n, h->amd.n > 1 ? "s" : "");
 		return;
 	}
-	pr_say(f, PR_NOT_KNOWN, "no NVIDIA GPU, but %zu GPU%s of %s (the first is %s, driver %s), which gpuprobe does not examine",
+	pr_set(f, PR_NOT_KNOWN, "no NVIDIA GPU, but %zu GPU%s of %s (the first is %s, driver %s), which gpuprobe does not examine",
 	       n, n > 1 ? "s" : "", pr_gpu_maker(other), other->address, other->driver.v ? other->driver.v : "none");
 	pr_remedy(f, "Look at %s with its maker's tools:  xpu-smi discovery, or hl-smi for Gaudi", n > 1 ? "them" : "it");
 }
@@ -87,17 +87,17 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 
 	if (h->n_gpu) {
-		pr_say(f, PR_PASS, "%zu NVIDIA GPU%s on the PCI bus", h->n_gpu, h->n_gpu > 1 ? "s" : "");
+		pr_set(f, PR_PASS, "%zu NVIDIA GPU%s on the PCI bus", h->n_gpu, h->n_gpu > 1 ? "s" : "");
 	} else if (pr_windows_gpus(h)) {
-		pr_say(f, PR_PASS, "NVML reports %d GPU%s; under WSL no GPU is on a PCI bus, so most checks do not apply",
+		pr_set(f, PR_PASS, "NVML reports %d GPU%s; under WSL no GPU is on a PCI bus, so most checks do not apply",
 		       (int)h->nvml.count.v, h->nvml.count.v > 1 ? "s" : "");
 	} else if (h->tegra.board.v) {
-		pr_say(f, PR_PASS, "%s has its GPU in the processor, not on a PCI bus, so most checks do not apply",
+		pr_set(f, PR_PASS, "%s has its GPU in the processor, not on a PCI bus, so most checks do not apply",
 		       h->tegra.board.v);
 	} else if (h->pci_unreadable) {
-		pr_say(f, PR_NOT_KNOWN, "the PCI bus cannot be read; it is unknown whether there is an NVIDIA GPU");
+		pr_set(f, PR_NOT_KNOWN, "the PCI bus cannot be read; it is unknown whether there is an NVIDIA GPU");
 	} else if (c->require_gpu && !pr_amd_usable(h)) {
-		pr_say(f, PR_FAIL, "no NVIDIA GPU on the PCI bus, but one is required");
+		pr_set(f, PR_FAIL, "no NVIDIA GPU on the PCI bus, but one is required");
 		pr_remedy(f, "Check that the GPU is seated and powered, that the VM has it passed through, and that it is "
 			     "listed by: lspci -d 10de:");
 		if (gt_streq(h->virt.v, "wsl"))
@@ -106,7 +106,7 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 	} else if (pr_other_gpu(h, 0)) {
 		other_present(h, f);
 	} else {
-		pr_say(f, PR_SKIP, "no NVIDIA GPU on the PCI bus; training runs on the CPUs");
+		pr_set(f, PR_SKIP, "no NVIDIA GPU on the PCI bus; training runs on the CPUs");
 	}
 }
 const struct pr_check pr_check_gpu_present = {
@@ -122,14 +122,14 @@ const struct pr_check pr_check_gpu_present = {
 static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 {
 	if (!c->host->kernel.preempt_rt && !c->host->kernel.version.v) {
-		pr_say(f, PR_NOT_KNOWN, "the kernel release is %s", pr_state_name(c->host->kernel.version.state));
+		pr_set(f, PR_NOT_KNOWN, "the kernel release is %s", pr_state_name(c->host->kernel.version.state));
 		return;
 	}
 	if (!c->host->kernel.preempt_rt) {
-		pr_say(f, PR_PASS, "kernel %s is not a PREEMPT_RT kernel", release(c->host));
+		pr_set(f, PR_PASS, "kernel %s is not a PREEMPT_RT kernel", release(c->host));
 		return;
 	}
-	pr_say(f, c->host->n_gpu ? PR_FAIL : PR_WARN,
+	pr_set(f, c->host->n_gpu ? PR_FAIL : PR_WARN,
 	       "kernel %s is a PREEMPT_RT kernel: %straining loses throughput", release(c->host),
 	       c->host->n_gpu ? "the NVIDIA module does not build for it, and " : "");
 	/*
@@ -174,12 +174,12 @@ static void nouveau(const struct pr_context *c, struct pr_finding *f)
 		return;
 	for (size_t i = 0; i < c->host->n_gpu; i++)
 		if (gt_streq(c->host->gpu[i].pci->driver.v, "nouveau")) {
-			pr_say(f, PR_FAIL, "nouveau is bound to %s, so the NVIDIA module cannot use the GPU",
+			pr_set(f, PR_FAIL, "nouveau is bound to %s, so the NVIDIA module cannot use the GPU",
 			       c->host->gpu[i].pci->address);
 			remedy_nouveau(c, f);
 			return;
 		}
-	pr_say(f, PR_PASS, "nouveau is bound to no GPU");
+	pr_set(f, PR_PASS, "nouveau is bound to no GPU");
 }
 static const char *const after_rt[] = { "kernel.preempt-rt", NULL };
 const struct pr_check pr_check_nouveau = {
@@ -200,13 +200,13 @@ static void vfio(const struct pr_context *c, struct pr_finding *f)
 	for (size_t i = 0; i < h->n_gpu; i++)
 		given += gt_streq(h->gpu[i].pci->driver.v, "vfio-pci");
 	if (!h->n_gpu)
-		pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
+		pr_set(f, PR_SKIP, "no NVIDIA GPU on this host");
 	else if (!given)
-		pr_say(f, PR_PASS, "no GPU is reserved for virtual machines");
+		pr_set(f, PR_PASS, "no GPU is reserved for virtual machines");
 	else if (given < h->n_gpu)
-		pr_say(f, PR_PASS, "%zu of %zu GPUs are reserved for virtual machines (vfio-pci)", given, h->n_gpu);
+		pr_set(f, PR_PASS, "%zu of %zu GPUs are reserved for virtual machines (vfio-pci)", given, h->n_gpu);
 	else {
-		pr_say(f, PR_WARN, "vfio-pci is bound to every GPU: all are reserved for virtual machines and unusable on "
+		pr_set(f, PR_WARN, "vfio-pci is bound to every GPU: all are reserved for virtual machines and unusable on "
 				   "the host");
 		pr_remedy(f, "If that is not meant:  grep -rn vfio /etc/modprobe.d /etc/default/grub\nremove the GPU's "
 			     "id there, then\n"
@@ -229,16 +229,16 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (loaded(h)) {
-		pr_say(f, PR_PASS, "the nvidia module is loaded");
+		pr_set(f, PR_PASS, "the nvidia module is loaded");
 	} else if (h->container.state == PR_PRESENT || h->driver.module_file.state == PR_UNKNOWN) {
-		pr_say(f, PR_SKIP, "the modules of kernel %s are not visible here", release(h));
+		pr_set(f, PR_SKIP, "the modules of kernel %s are not visible here", release(h));
 	} else if (pr_or(h->driver.module_file, 0)) {
-		pr_say(f, PR_PASS, "an nvidia module is built for kernel %s", release(h));
+		pr_set(f, PR_PASS, "an nvidia module is built for kernel %s", release(h));
 	} else {
 		const char *source = h->driver.dkms_source.v ? h->driver.dkms_source.v : "";
 		bool headers = pr_or(h->driver.headers, 0), dkms = pr_or(h->driver.dkms, 0);
 
-		pr_say(f, PR_FAIL, "no nvidia module is built for the running kernel %s%s", release(h),
+		pr_set(f, PR_FAIL, "no nvidia module is built for the running kernel %s%s", release(h),
 		       !dkms	? "; no driver package is installed" :
 		       !headers ? "; its headers are missing, so DKMS could not build it" :
 				  "; DKMS has the source but has not built it");
@@ -272,15 +272,15 @@ static void driver_loaded(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (loaded(h)) {
-		pr_say(f, PR_PASS, "nvidia %s", h->driver.module_version.v);
+		pr_set(f, PR_PASS, "nvidia %s", h->driver.module_version.v);
 	} else if (h->driver.module_version.state == PR_ABSENT && h->container.state == PR_PRESENT) {
-		pr_say(f, PR_FAIL, "the nvidia kernel module is not loaded on the machine that runs this container");
+		pr_set(f, PR_FAIL, "the nvidia kernel module is not loaded on the machine that runs this container");
 		pr_remedy(f, "Run gpuprobe on that machine: a container uses its host's kernel module");
 	} else if (h->driver.module_version.state == PR_ABSENT) {
-		pr_say(f, PR_FAIL, "the nvidia kernel module is not loaded");
+		pr_set(f, PR_FAIL, "the nvidia kernel module is not loaded");
 		pr_remedy(f, "  modprobe nvidia\nand if that fails, read why in: journalctl -k -b | grep -i nvidia");
 	} else {
-		pr_say(f, PR_NOT_KNOWN, "the state of the nvidia module is %s",
+		pr_set(f, PR_NOT_KNOWN, "the state of the nvidia module is %s",
 		       pr_state_name(h->driver.module_version.state));
 	}
 }
@@ -308,16 +308,16 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!loaded(h)) {
-		pr_say(f, PR_SKIP, "the module is not loaded, so there is nothing to compare");
+		pr_set(f, PR_SKIP, "the module is not loaded, so there is nothing to compare");
 	} else if (!l) {
-		pr_say(f, PR_SKIP, "the loader finds no libnvidia-ml.so.1");
+		pr_set(f, PR_SKIP, "the loader finds no libnvidia-ml.so.1");
 	} else if (!l->version) {
-		pr_say(f, PR_NOT_KNOWN, "the file name of %s contains no version", l->path);
+		pr_set(f, PR_NOT_KNOWN, "the file name of %s contains no version", l->path);
 	} else if (!strcmp(l->version, h->driver.module_version.v)) {
-		pr_say(f, PR_PASS, "the kernel module and libnvidia-ml have the same version, %s", l->version);
+		pr_set(f, PR_PASS, "the kernel module and libnvidia-ml have the same version, %s", l->version);
 	} else {
 		hold = pr_hold_line(h, l->version);
-		pr_say(f, PR_FAIL,
+		pr_set(f, PR_FAIL,
 		       "loaded driver %s, libraries %s: the driver was upgraded while its old kernel module stayed loaded (%s)",
 		       h->driver.module_version.v, l->version, l->path);
 		if (h->container.state == PR_PRESENT)
@@ -351,16 +351,16 @@ static void nvml(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (h->nvml.answer == PR_NVML_NO_LIBRARY && h->platform.driver_root) {
-		pr_say(f, PR_SKIP, "query the driver in its container:  chroot " PR_DRIVER_ROOT " nvidia-smi");
+		pr_set(f, PR_SKIP, "query the driver in its container:  chroot " PR_DRIVER_ROOT " nvidia-smi");
 		return;
 	}
 	switch (h->nvml.answer) {
 	case PR_NVML_OK:
-		pr_say(f, PR_PASS, "NVML responds: driver %s", h->nvml.driver.v ? h->nvml.driver.v : "?");
+		pr_set(f, PR_PASS, "NVML responds: driver %s", h->nvml.driver.v ? h->nvml.driver.v : "?");
 		break;
 	case PR_NVML_NO_LIBRARY:
 		pr_branch_suffix(h, branch);
-		pr_say(f, PR_FAIL, "libnvidia-ml.so.1 cannot be loaded");
+		pr_set(f, PR_FAIL, "libnvidia-ml.so.1 cannot be loaded");
 		if (h->container.state == PR_PRESENT)
 			pr_remedy(f, "Start the container with the variable NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 		else
@@ -369,17 +369,17 @@ static void nvml(const struct pr_context *c, struct pr_finding *f)
 				  loaded(h) ? ", " : "", loaded(h) ? h->driver.module_version.v : "", branch);
 		break;
 	case PR_NVML_TIMEOUT:
-		pr_say(f, PR_FAIL, "%s: the driver or a GPU hangs", h->nvml.text ? h->nvml.text : "NVML hangs");
+		pr_set(f, PR_FAIL, "%s: the driver or a GPU hangs", h->nvml.text ? h->nvml.text : "NVML hangs");
 		pr_remedy(f, "The kernel log may have the reason:\n  journalctl -k -b | grep -iE 'nvrm|xid'\nThen reboot: a driver "
 			     "that hangs cannot reset a GPU.");
 		break;
 	case PR_NVML_ERROR:
-		pr_say(f, PR_FAIL, "NVML fails with error %d (%s)", h->nvml.code,
+		pr_set(f, PR_FAIL, "NVML fails with error %d (%s)", h->nvml.code,
 		       h->nvml.text ? h->nvml.text : "no text");
 		pr_remedy(f, "The kernel log may have the reason:\n  journalctl -k -b | grep -iE 'nvrm|xid'");
 		break;
 	case PR_NVML_NOT_ASKED:
-		pr_say(f, PR_NOT_KNOWN, "NVML was not queried");
+		pr_set(f, PR_NOT_KNOWN, "NVML was not queried");
 	}
 }
 static const char *const after_libs[] = { "driver.loaded",	"container.devices",   "driver.device-nodes",
@@ -404,15 +404,15 @@ static void count(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!pr_has(h->nvml.count)) {
-		pr_say(f, PR_SKIP, "NVML reported no count");
+		pr_set(f, PR_SKIP, "NVML reported no count");
 	} else if (h->nvml.count.v == (int64_t)gpus) {
-		pr_say(f, PR_PASS, gpus == 1 ? "the driver manages the GPU on the bus" :
+		pr_set(f, PR_PASS, gpus == 1 ? "the driver manages the GPU on the bus" :
 					       "the driver manages all %zu GPUs on the bus", gpus);
 	} else if (h->nvml.count.v > 0 && (h->container.state == PR_PRESENT || h->driver.some_inaccessible ||
 						  (usable < gpus && h->nvml.count.v == (int64_t)usable))) {
-		pr_say(f, PR_PASS, "this %s has access to %d of the %zu GPUs on the bus", where, (int)h->nvml.count.v, gpus);
+		pr_set(f, PR_PASS, "this %s has access to %d of the %zu GPUs on the bus", where, (int)h->nvml.count.v, gpus);
 	} else {
-		pr_say(f, PR_FAIL, "%zu GPU%s on the PCI bus, but NVML reports %d", gpus, gpus > 1 ? "s" : "",
+		pr_set(f, PR_FAIL, "%zu GPU%s on the PCI bus, but NVML reports %d", gpus, gpus > 1 ? "s" : "",
 		       (int)h->nvml.count.v);
 		pr_remedy(f, "Look for the one that failed:  journalctl -k -b | grep -iE 'nvrm|xid|fallen off'\n"
 			     "A reboot brings back a GPU that fell off the bus; if it falls off again, have it replaced.");

@@ -63,23 +63,23 @@ static void firmware(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!version) {
-		pr_say(f, PR_SKIP,
+		pr_set(f, PR_SKIP,
 		       "the kernel's firmware directories are not visible here, or there is no driver");
 	} else if (arch && arch < 75) {
-		pr_say(f, PR_SKIP, "no GPU here has a processor with firmware");
+		pr_set(f, PR_SKIP, "no GPU here has a processor with firmware");
 	} else if (pr_branch_of(version) < 510) {
-		pr_say(f, PR_SKIP, "driver %s does not use it", version);
+		pr_set(f, PR_SKIP, "driver %s does not use it", version);
 	} else if (pr_has(h->gsp.firmware)) {
-		pr_say(f, PR_PASS,
+		pr_set(f, PR_PASS,
 		       h->gsp.firmware.v ? "the firmware of driver %s is installed"
 				       : "driver %s is configured not to use it (NVreg_EnableGpuFirmware=0)",
 		       version);
 	} else if (!is_needed(c)) {
-		pr_say(f, PR_PASS,
+		pr_set(f, PR_PASS,
 		       "the firmware of driver %s is not installed; the proprietary module does not need it for these GPUs",
 		       version);
 	} else {
-		pr_say(f, all_respond(h) ? PR_WARN : PR_FAIL, "/lib/firmware/nvidia/%s has no gsp_*.bin%s%s: %s",
+		pr_set(f, all_respond(h) ? PR_WARN : PR_FAIL, "/lib/firmware/nvidia/%s has no gsp_*.bin%s%s: %s",
 		       version, h->gsp.other_version ? ", only version " : "",
 		       h->gsp.other_version ? h->gsp.other_version : "",
 		       all_respond(h) ? "the GPUs run, but the module cannot start them again"

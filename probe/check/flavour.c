@@ -78,19 +78,19 @@ static void judge_branch(const struct pr_context *c, struct pr_finding *f, bool 
 	if (pr_without_gpu(c, f))
 		return;
 	if (!driver) {
-		pr_say(f, PR_SKIP, "no driver is installed");
+		pr_set(f, PR_SKIP, "no driver is installed");
 		return;
 	}
 	g = find_gpu(c, before ? is_too_new : is_legacy, pr_branch_of(driver), &k);
 	if (!g) {
-		pr_say(f, PR_PASS, before ? "driver %s is new enough for every GPU" : "driver %s still supports every GPU", driver);
+		pr_set(f, PR_PASS, before ? "driver %s is new enough for every GPU" : "driver %s still supports every GPU", driver);
 		return;
 	}
 	if (before)
-		pr_say(f, PR_FAIL, "GPU %s has capability %d.%d and needs driver branch %d or newer; %s is installed",
+		pr_set(f, PR_FAIL, "GPU %s has capability %d.%d and needs driver branch %d or newer; %s is installed",
 		       gpu_name(g, name), k.arch / 10, k.arch % 10, k.first_branch, driver);
 	else
-		pr_say(f, PR_FAIL, "GPU %s has capability %d.%d; the last branch that supports it is %d, but %s is installed",
+		pr_set(f, PR_FAIL, "GPU %s has capability %d.%d; the last branch that supports it is %d, but %s is installed",
 		       gpu_name(g, name), k.arch / 10, k.arch % 10, k.last_branch, driver);
 	pr_remedy_driver(c, f);
 }
@@ -135,19 +135,19 @@ static void open_required(const struct pr_context *c, struct pr_finding *f)
 		return;
 	g = find_gpu(c, h->driver.open_module ? is_closed_only : is_open_only, 0, &k);
 	if (!h->driver.module_text.v) {
-		pr_say(f, g ? PR_NOT_KNOWN : PR_SKIP,
+		pr_set(f, g ? PR_NOT_KNOWN : PR_SKIP,
 		       "/proc/driver/nvidia/version is %s, so the flavour of the module is unknown",
 		       pr_state_name(h->driver.module_text.state));
 	} else if (g && h->driver.open_module) {
-		pr_say(f, PR_FAIL, "GPU %s has capability %d.%d, older than Turing: the loaded open kernel module does not "
+		pr_set(f, PR_FAIL, "GPU %s has capability %d.%d, older than Turing: the loaded open kernel module does not "
 				   "support it", gpu_name(g, name), k.arch / 10, k.arch % 10);
 		pr_remedy_driver(c, f);
 	} else if (g) {
-		pr_say(f, PR_FAIL, "only the open kernel module supports GPU %s, but the proprietary one is loaded",
+		pr_set(f, PR_FAIL, "only the open kernel module supports GPU %s, but the proprietary one is loaded",
 		       gpu_name(g, name));
 		pr_remedy_driver(c, f);
 	} else {
-		pr_say(f, PR_PASS, "the %s module supports the GPUs", h->driver.open_module ? "open" : "proprietary");
+		pr_set(f, PR_PASS, "the %s module supports the GPUs", h->driver.open_module ? "open" : "proprietary");
 	}
 }
 static const char *const after_new[] = {"driver.new-gpu", NULL};
@@ -204,7 +204,7 @@ static void no_module(const struct pr_host *h, struct pr_finding *f)
 			  : k && k->build_log    ? ": DKMS tried and failed"
 						 : "";
 
-	pr_say(f, PR_WARN, "kernel %s is installed and starts at the next boot, but no nvidia module is built for it%s",
+	pr_set(f, PR_WARN, "kernel %s is installed and starts at the next boot, but no nvidia module is built for it%s",
 	       h->driver.next_kernel, why);
 	if (k && k->headers.v && k->build_log)
 		remedy_failed_build(h, k, f);
@@ -219,14 +219,14 @@ static void next_kernel(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (h->platform.driver_root) {
-		pr_say(f, PR_SKIP, "the driver runs in a container, which builds the module for the running kernel");
+		pr_set(f, PR_SKIP, "the driver runs in a container, which builds the module for the running kernel");
 	} else if (!h->driver.next_kernel) {
-		pr_say(f, PR_PASS, "no newer kernel is installed");
+		pr_set(f, PR_PASS, "no newer kernel is installed");
 	} else if (pr_or(h->driver.next_module, 0)) {
-		pr_say(f, PR_PASS, "kernel %s, which starts at the next boot, has its nvidia module",
+		pr_set(f, PR_PASS, "kernel %s, which starts at the next boot, has its nvidia module",
 		       h->driver.next_kernel);
 	} else if (h->driver.module_version.state != PR_PRESENT && !pr_or(h->driver.module_file, 0)) {
-		pr_say(f, PR_SKIP, "the running kernel has no nvidia module either");
+		pr_set(f, PR_SKIP, "the running kernel has no nvidia module either");
 	} else {
 		no_module(h, f);
 	}
@@ -271,29 +271,29 @@ static void upgrade(const struct pr_context *c, struct pr_finding *f)
 	p = pending_upgrade(h, &any);
 	lib = pr_loaded_lib(h, "libnvidia-ml.so.1");
 	if (built && lib && gt_streq(lib->version, built + 1) && strcmp(built + 1, module)) {
-		pr_say(f, PR_SKIP, "the upgrade is already installed; see driver.lib-mismatch");
+		pr_set(f, PR_SKIP, "the upgrade is already installed; see driver.lib-mismatch");
 	} else if (built && strcmp(built + 1, module)) {
-		pr_say(f, PR_WARN, "the loaded module is %s, but DKMS builds %s: the driver changes at the next boot",
+		pr_set(f, PR_WARN, "the loaded module is %s, but DKMS builds %s: the driver changes at the next boot",
 		       module, built + 1);
 		pr_remedy(f, "Reboot at a time of your choice, before something else does.");
 	} else if (!any) {
-		pr_say(f, PR_SKIP, "the driver is not from this distribution's packages");
+		pr_set(f, PR_SKIP, "the driver is not from this distribution's packages");
 	} else if (p && p->held) {
-		pr_say(f, PR_PASS, "the package lists have %s %s (installed: %s, on hold)", p->name, p->candidate, p->version);
+		pr_set(f, PR_PASS, "the package lists have %s %s (installed: %s, on hold)", p->name, p->candidate, p->version);
 	} else if (p && pr_find_package(h, "unattended-upgrades")) {
 		gt_autofree char *hold = pr_hold_line(h, p->version);
 
-		pr_say(f, PR_WARN,
+		pr_set(f, PR_WARN,
 		       "unattended-upgrades may replace the driver in use: the package lists have %s %s (installed: %s). New "
 		       "programs then fail until the module is reloaded",
 		       p->name, p->candidate, p->version);
 		pr_remedy(f, "Upgrade and reboot at a time of your choice%s%s",
 			  hold ? "; until then hold all packages of this version:\n  " : "", hold ? hold : "");
 	} else if (p) {
-		pr_say(f, PR_PASS, "the package lists have %s %s (installed: %s); it is not installed automatically", p->name,
+		pr_set(f, PR_PASS, "the package lists have %s %s (installed: %s); it is not installed automatically", p->name,
 		       p->candidate, p->version);
 	} else {
-		pr_say(f, PR_PASS, "the package lists have no newer driver");
+		pr_set(f, PR_PASS, "the package lists have no newer driver");
 	}
 }
 const struct pr_check pr_check_upgrade = {
@@ -315,22 +315,22 @@ static void nvml_library(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (pr_loaded_lib(h, "libnvidia-ml.so.1")) {
-		pr_say(f, PR_PASS, "the loader finds libnvidia-ml.so.1");
+		pr_set(f, PR_PASS, "the loader finds libnvidia-ml.so.1");
 	} else if (h->platform.driver_root) {
-		pr_say(f, PR_SKIP,
+		pr_set(f, PR_SKIP,
 		       "the driver runs in a container; its libraries are in " PR_DRIVER_ROOT ", for other containers");
 	} else if (any) {
 		gt_autofree char *dir = gt_dirname(any->path);
 
-		pr_say(f, PR_FAIL, "%s exists, but the loader does not search %s", any->path, dir);
+		pr_set(f, PR_FAIL, "%s exists, but the loader does not search %s", any->path, dir);
 		pr_remedy(f, "  echo %s > /etc/ld.so.conf.d/nvidia.conf && ldconfig", dir);
 	} else if (!loaded && !pr_or(h->driver.dkms, 0)) {
-		pr_say(f, PR_SKIP, "no driver is installed");
+		pr_set(f, PR_SKIP, "no driver is installed");
 	} else {
 		char branch[PR_BRANCH_SUFFIX];
 
 		pr_branch_suffix(h, branch);
-		pr_say(f, PR_FAIL, "libnvidia-ml.so.1 is not on this %s",
+		pr_set(f, PR_FAIL, "libnvidia-ml.so.1 is not on this %s",
 		       h->container.state == PR_PRESENT ? "container's disk" : "host");
 		if (h->container.state == PR_PRESENT)
 			pr_remedy(f, "Start the container with  NVIDIA_DRIVER_CAPABILITIES=compute,utility");

@@ -13,18 +13,18 @@ static void numa_node(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (h->n_node < 2) {
-		pr_say(f, PR_PASS, "one NUMA node: every GPU is near");
+		pr_set(f, PR_PASS, "one NUMA node: every GPU is near");
 		return;
 	}
 	for (size_t i = 0; i < h->n_gpu; i++)
 		if (!pr_has(h->gpu[i].pci->numa_node)) {
-			pr_say(f, PR_WARN, "the kernel does not know which of the %zu NUMA nodes GPU %s is next to "
+			pr_set(f, PR_WARN, "the kernel does not know which of the %zu NUMA nodes GPU %s is next to "
 					   "(numa_node is -1)", h->n_node, h->gpu[i].pci->address);
 			pr_remedy(f, "Update the firmware, or correct the VM's topology (in libvirt: a pcie-expander-bus with "
 				     "<node>). Until then bind no process to a node for this GPU.");
 			return;
 		}
-	pr_say(f, PR_PASS, "the node of every GPU is known");
+	pr_set(f, PR_PASS, "the node of every GPU is known");
 }
 const struct pr_check pr_check_gpu_node = {
 	.id = "gpu.numa-node",
@@ -41,10 +41,10 @@ static void topology(const struct pr_context *c, struct pr_finding *f)
 	const struct gt_strv *contradictions = &c->host->contradictions;
 
 	if (!contradictions->n) {
-		pr_say(f, PR_PASS, "NUMA nodes, CPUs and devices are consistent");
+		pr_set(f, PR_PASS, "NUMA nodes, CPUs and devices are consistent");
 		return;
 	}
-	pr_say(f, PR_WARN, "%s%s", contradictions->v[0], contradictions->n > 1 ? " (and more: gpuprobe --json)" : "");
+	pr_set(f, PR_WARN, "%s%s", contradictions->v[0], contradictions->n > 1 ? " (and more: gpuprobe --json)" : "");
 	pr_remedy(f, "Compare both, then update the firmware or correct the VM's topology. Until then bind no process to a "
 		     "node:\n  lstopo --no-io; numactl -H");
 }
@@ -90,7 +90,7 @@ static bool narrow_link(const struct pr_host *h, const struct pr_pci *gpu, struc
 	++*n_checked;
 	if (d->link_width.v >= can)
 		return false;
-	pr_say(f, PR_WARN, "GPU %s runs at PCIe x%d although GPU and slot support x%d", gpu->address,
+	pr_set(f, PR_WARN, "GPU %s runs at PCIe x%d although GPU and slot support x%d", gpu->address,
 	       (int)d->link_width.v, (int)can);
 	pr_remedy(f, "Reseat the GPU or its riser, and check the slot's bifurcation in the firmware");
 	return true;
@@ -110,7 +110,7 @@ static void pcie_width(const struct pr_context *c, struct pr_finding *f)
 	for (size_t i = 0; (other = pr_other_gpu(h, i)); i++)
 		if (narrow_link(h, other, f, &n_checked))
 			return;
-	pr_say(f, n_checked ? PR_PASS : PR_SKIP, n_checked ? "every GPU has the PCIe width that GPU and slot support" :
+	pr_set(f, n_checked ? PR_PASS : PR_SKIP, n_checked ? "every GPU has the PCIe width that GPU and slot support" :
 						   "no link width can be read");
 }
 const struct pr_check pr_check_pcie_width = {
@@ -132,13 +132,13 @@ static void persistence(const struct pr_context *c, struct pr_finding *f)
 	pr_branch_suffix(h, branch);
 	for (size_t i = 0; i < h->n_gpu; i++)
 		if (pr_has(h->gpu[i].persistence) && !h->gpu[i].persistence.v) {
-			pr_say(f, PR_WARN, "persistence mode is off: the driver initialises the GPU for each job (1-3 s "
+			pr_set(f, PR_WARN, "persistence mode is off: the driver initialises the GPU for each job (1-3 s "
 					   "each) and forgets its settings");
 			pr_remedy(f, "%s  @{persistenced%s} && systemctl enable --now nvidia-persistenced",
 				  h->container.state == PR_PRESENT ? "On the machine that runs this container:\n" : "", branch);
 			return;
 		}
-	pr_say(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
+	pr_set(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
 	       h->nvml.answer == PR_NVML_OK ? "persistence mode is on" : "NVML did not respond");
 }
 static const char *const after_nvml[] = { "nvml.answers", NULL };
@@ -163,13 +163,13 @@ static void compute_mode(const struct pr_context *c, struct pr_finding *f)
 
 		if (!mode)
 			continue;
-		pr_say(f, mode == 2 ? PR_FAIL : PR_WARN, "GPU %s %s", h->gpu[i].pci->address,
+		pr_set(f, mode == 2 ? PR_FAIL : PR_WARN, "GPU %s %s", h->gpu[i].pci->address,
 		       mode == 2 ? "is in compute mode Prohibited: no program may use it" :
 				   "is in an exclusive compute mode: it runs one process at a time, and a second one fails");
 		pr_remedy(f, "  nvidia-smi -i %s -c 0", h->gpu[i].pci->address);
 		return;
 	}
-	pr_say(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
+	pr_set(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
 	       h->nvml.answer == PR_NVML_OK ? "every GPU accepts any number of programs" : "NVML did not respond");
 }
 const struct pr_check pr_check_compute_mode = {
@@ -194,14 +194,14 @@ static void mig(const struct pr_context *c, struct pr_finding *f)
 		const struct pr_gpu *g = &h->gpu[i];
 
 		if (pr_has(g->mig_pending) && pr_or(g->mig, 0) != g->mig_pending.v) {
-			pr_say(f, PR_WARN, "MIG of GPU %s will be switched %s at its next reset", g->pci->address,
+			pr_set(f, PR_WARN, "MIG of GPU %s will be switched %s at its next reset", g->pci->address,
 			       g->mig_pending.v ? "on" : "off");
 			remedy = pr_reset_lines(h, g, NULL);
 			pr_remedy(f, "%s", remedy);
 			return;
 		}
 		if (pr_or(g->mig, 0) && pr_has(g->mig_instances) && !g->mig_instances.v) {
-			pr_say(f, PR_FAIL, "MIG is on for GPU %s, but it has no instance, so no program can use it",
+			pr_set(f, PR_FAIL, "MIG is on for GPU %s, but it has no instance, so no program can use it",
 			       g->pci->address);
 			if (h->container.state == PR_PRESENT) {
 				pr_remedy(f,
@@ -215,7 +215,7 @@ static void mig(const struct pr_context *c, struct pr_finding *f)
 			return;
 		}
 	}
-	pr_say(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
+	pr_set(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
 	       h->nvml.answer == PR_NVML_OK ? "no GPU lacks MIG instances" : "NVML did not respond");
 }
 const struct pr_check pr_check_mig = {

@@ -27,7 +27,7 @@ static bool no_superchip(const struct pr_context *c, struct pr_finding *f)
 {
 	if (count_superchips(c->host))
 		return false;
-	pr_say(f, PR_SKIP, "no GPU on a module with a Grace processor");
+	pr_set(f, PR_SKIP, "no GPU on a module with a Grace processor");
 	return true;
 }
 
@@ -38,19 +38,19 @@ static void page_size(const struct pr_context *c, struct pr_finding *f)
 	if (no_superchip(c, f))
 		return;
 	if (!pr_has(h->mem.thp_bytes)) {
-		pr_say(f, PR_NOT_KNOWN, "the size of pages is unknown: /sys/kernel/mm/transparent_hugepage/hpage_pmd_size is %s",
+		pr_set(f, PR_NOT_KNOWN, "the size of pages is unknown: /sys/kernel/mm/transparent_hugepage/hpage_pmd_size is %s",
 		       pr_state_name(h->mem.thp_bytes.state));
 	} else if (h->mem.thp_bytes.v == THP_OF_4K) {
-		pr_say(f, PR_WARN, "the kernel has pages of 4 KiB; NVIDIA recommends 64 KiB for this processor");
+		pr_set(f, PR_WARN, "the kernel has pages of 4 KiB; NVIDIA recommends 64 KiB for this processor");
 		pr_remedy(f, "Install a kernel with pages of 64 KiB. Huge pages then have 512 MiB instead of 2 MiB:\n  "
 				"@{kernel-64k}; reboot");
 	} else if (h->mem.thp_bytes.v == THP_OF_64K && gt_streq(h->mem.thp_enabled.v, "always")) {
-		pr_say(f, PR_WARN, "transparent huge pages of 512 MiB are on for all programs");
+		pr_set(f, PR_WARN, "transparent huge pages of 512 MiB are on for all programs");
 		pr_remedy(f, "Small programs then occupy 512 MiB at a time. Limit them to programs that ask for them:\n"
 			     "  echo madvise > /sys/kernel/mm/transparent_hugepage/enabled\nAt every boot:\n"
 			     "  @{kernel-add 50-thp transparent_hugepage=madvise}");
 	} else {
-		pr_say(f, h->mem.thp_bytes.v == THP_OF_64K ? PR_PASS : PR_NOT_KNOWN, "huge pages have %ld MiB",
+		pr_set(f, h->mem.thp_bytes.v == THP_OF_64K ? PR_PASS : PR_NOT_KNOWN, "huge pages have %ld MiB",
 		       h->mem.thp_bytes.v >> 20);
 	}
 }
@@ -70,15 +70,15 @@ static void gpu_memory(const struct pr_context *c, struct pr_finding *f)
 	if (no_superchip(c, f))
 		return;
 	if (h->driver.module_version.state != PR_PRESENT) {
-		pr_say(f, PR_SKIP, "no driver is loaded");
+		pr_set(f, PR_SKIP, "no driver is loaded");
 		return;
 	}
 	for (size_t i = 0; i < h->n_node; i++)
 		nodes += !gt_set_count(&h->node[i].cpus) && pr_or(h->node[i].mem_bytes, 0) > 0;
 	if (nodes >= chips)
-		pr_say(f, PR_PASS, "the memory of each GPU is a NUMA node without CPUs");
+		pr_set(f, PR_PASS, "the memory of each GPU is a NUMA node without CPUs");
 	else
-		pr_say(f, PR_NOT_KNOWN, "%zu GPUs, but %zu NUMA nodes for their memory: the driver manages the memory itself "
+		pr_set(f, PR_NOT_KNOWN, "%zu GPUs, but %zu NUMA nodes for their memory: the driver manages the memory itself "
 				"(CDMM), or "
 					"it failed to add it", chips, nodes);
 }
@@ -100,19 +100,19 @@ static void arguments(const struct pr_context *c, struct pr_finding *f)
 	if (no_superchip(c, f))
 		return;
 	if (!cmdline) {
-		pr_say(f, PR_NOT_KNOWN, "the kernel command line is %s", pr_state_name(h->kernel.cmdline.state));
+		pr_set(f, PR_NOT_KNOWN, "the kernel command line is %s", pr_state_name(h->kernel.cmdline.state));
 	} else if (pr_or(h->numa_balancing, 0)) {
-		pr_say(f, PR_WARN, "automatic NUMA balancing is on: its page faults slow down accesses of the GPU to the "
+		pr_set(f, PR_WARN, "automatic NUMA balancing is on: its page faults slow down accesses of the GPU to the "
 				"processor's "
 				   "memory");
 		pr_remedy(f, "  sysctl -w kernel.numa_balancing=0\nAt every boot:\n  @{kernel-add 50-grace "
 				"numa_balancing=disable}");
 	} else if (!gt_word_in(cmdline, " ", "init_on_alloc=0")) {
-		pr_say(f, PR_WARN, "the kernel command line has no init_on_alloc=0: the kernel may clear each page twice");
+		pr_set(f, PR_WARN, "the kernel command line has no init_on_alloc=0: the kernel may clear each page twice");
 		pr_remedy(f, "Kernel memory is then not cleared before use, which some sites require:\n"
 			     "  @{kernel-add 50-grace init_on_alloc=0}; reboot");
 	} else {
-		pr_say(f, PR_PASS, "init_on_alloc=0 is set, and NUMA balancing is off");
+		pr_set(f, PR_PASS, "init_on_alloc=0 is set, and NUMA balancing is off");
 	}
 }
 const struct pr_check pr_check_grace_arguments = {

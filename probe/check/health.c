@@ -41,12 +41,12 @@ static void report_no_problem(const struct pr_context *c, struct pr_finding *f, 
 	const struct pr_host *h = c->host;
 
 	if (h->nvml.answer == PR_NVML_OK)
-		pr_say(f, PR_PASS, "%s%s", what,
+		pr_set(f, PR_PASS, "%s%s", what,
 		       h->kernel_log == PR_PRESENT
 			       ? ""
 			       : " (the kernel log is not readable; run as root to include it)");
 	else
-		pr_say(f, PR_SKIP, "NVML did not respond%s",
+		pr_set(f, PR_SKIP, "NVML did not respond%s",
 		       h->kernel_log == PR_PRESENT ? "; the kernel log reports no problem" : "");
 }
 
@@ -66,10 +66,10 @@ static void report_line(const struct pr_context *c, struct pr_finding *f, const 
 			const char *remedy)
 {
 	if (all_respond(c->host)) {
-		pr_say(f, PR_WARN, "%s since boot; NVML now responds for every GPU: %.300s", what, x->text);
+		pr_set(f, PR_WARN, "%s since boot; NVML now responds for every GPU: %.300s", what, x->text);
 		pr_remedy(f, "If it recurs, or if the GPU was not reset since:\n%s", remedy);
 	} else {
-		pr_say(f, PR_FAIL, "%s: %.300s", what, x->text);
+		pr_set(f, PR_FAIL, "%s: %.300s", what, x->text);
 		pr_remedy(f, "%s", remedy);
 	}
 }
@@ -91,7 +91,7 @@ static void lost(const struct pr_context *c, struct pr_finding *f)
 		report_line(c, f, "a GPU has fallen off the bus", x, remedy);
 		return;
 	}
-	pr_say(f, PR_FAIL, "a GPU has fallen off the bus (NVML: GPU is lost)");
+	pr_set(f, PR_FAIL, "a GPU has fallen off the bus (NVML: GPU is lost)");
 	pr_remedy(f, "%s", remedy);
 }
 const struct pr_check pr_check_lost = {
@@ -134,7 +134,7 @@ static void reset_required(const struct pr_context *c, struct pr_finding *f)
 		report_line(c, f, "the driver has requested the reset of a GPU", x, remedy);
 		return;
 	}
-	pr_say(f, PR_FAIL, "a GPU does not work until it is reset%s%.300s", x ? ": " : "", x ? x->text : "");
+	pr_set(f, PR_FAIL, "a GPU does not work until it is reset%s%.300s", x ? ": " : "", x ? x->text : "");
 	pr_remedy(f, "%s", remedy);
 }
 const struct pr_check pr_check_reset = {
@@ -165,20 +165,20 @@ static void could_not_start(const struct pr_context *c, struct pr_finding *f, co
 	const char *firmware = no_firmware(c->host);
 
 	if (all_respond(c->host)) {
-		pr_say(f, PR_WARN, "the driver failed to start a GPU since boot; now all respond: %.300s", line);
+		pr_set(f, PR_WARN, "the driver failed to start a GPU since boot; now all respond: %.300s", line);
 		pr_remedy(f, "Watch whether it comes again:  journalctl -k -b | grep NVRM");
 	} else if (firmware && pr_or(c->host->gsp.firmware, 0)) {
-		pr_say(f, PR_FAIL,
+		pr_set(f, PR_FAIL,
 		       "the driver could not start a GPU, because its firmware is installed but was not visible when the "
 		       "module started: %.300s",
 		       firmware);
 		pr_remedy(f, "A module that starts in the initramfs needs it there:\n  @{initramfs}; reboot");
 	} else if (firmware) {
-		pr_say(f, PR_FAIL, "the driver could not start a GPU, because its firmware is not installed: %.300s", firmware);
+		pr_set(f, PR_FAIL, "the driver could not start a GPU, because its firmware is not installed: %.300s", firmware);
 		pr_remedy(f, "  @{gsp-firmware}\n(non-free-firmware; of the driver's version), then\n"
 			     "  modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\nor reboot");
 	} else {
-		pr_say(f, PR_FAIL, "the driver could not start a GPU: %.300s", line);
+		pr_set(f, PR_FAIL, "the driver could not start a GPU: %.300s", line);
 		pr_remedy(f, "Power the host off and on; then reseat the GPU, and check that /lib/firmware/nvidia/ has the "
 			     "GSP firmware of the driver's version (@{gsp-firmware})");
 	}
@@ -194,9 +194,9 @@ static void init_failed(const struct pr_context *c, struct pr_finding *f)
 	if (x)
 		could_not_start(c, f, x->text);
 	else if (h->kernel_log != PR_PRESENT && !pr_has(h->nvml.count))
-		pr_say(f, PR_SKIP, "the kernel log is not readable and NVML reported no count");
+		pr_set(f, PR_SKIP, "the kernel log is not readable and NVML reported no count");
 	else
-		pr_say(f, PR_PASS, "the driver starts every GPU");
+		pr_set(f, PR_PASS, "the driver starts every GPU");
 }
 static const char *const after_kind[] = {"driver.legacy-gpu", "driver.new-gpu", "driver.open-module", "driver.firmware",
 					 NULL};
@@ -223,16 +223,16 @@ static void ecc(const struct pr_context *c, struct pr_finding *f)
 		return;
 	pending = pending ? pending : FIRST_WITH(h, retired_pending);
 	if (failed) {
-		pr_say(f, PR_FAIL, "GPU %s could not remap faulty memory: no spare rows are left",
+		pr_set(f, PR_FAIL, "GPU %s could not remap faulty memory: no spare rows are left",
 		       failed->pci->address);
 		pr_remedy(f, "Have the GPU replaced");
 	} else if (pending) {
-		pr_say(f, PR_WARN, "GPU %s has faulty memory that is remapped at its next reset",
+		pr_set(f, PR_WARN, "GPU %s has faulty memory that is remapped at its next reset",
 		       pending->pci->address);
 		remedy = pr_reset_lines(h, pending, NULL);
 		pr_remedy(f, "%s", remedy);
 	} else if (x && x->xid.number == 94) {
-		pr_say(f, PR_WARN, "a GPU's memory had errors: %.300s", x->text);
+		pr_set(f, PR_WARN, "a GPU's memory had errors: %.300s", x->text);
 		pr_remedy(f, "The program that was hit has ended; start it again");
 	} else if (x) {
 		remedy = pr_reset_lines(h, NULL, x->text);
@@ -301,12 +301,12 @@ static void nvlink(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (x && (g || !all_respond(h))) {
-		pr_say(f, PR_FAIL, "NVLink had an error: %.300s", x->text);
+		pr_set(f, PR_FAIL, "NVLink had an error: %.300s", x->text);
 		pr_remedy(f, "%s", remedy);
 	} else if (x) {
 		report_line(c, f, "NVLink had an error", x, remedy);
 	} else if (g && pr_or(g->nvlinks_down, 0) < pr_or(g->nvlinks, 0)) {
-		pr_say(f, PR_WARN, "%d of %d NVLinks of GPU %s are down", (int)g->nvlinks_down.v, (int)g->nvlinks.v,
+		pr_set(f, PR_WARN, "%d of %d NVLinks of GPU %s are down", (int)g->nvlinks_down.v, (int)g->nvlinks.v,
 		       g->pci->address);
 		pr_remedy(f, "Check the bridge or the connector. The state of each link:\n  nvidia-smi nvlink --status -i %s",
 			  g->pci->address);
@@ -382,7 +382,7 @@ static void judge_numbers(const struct pr_context *c, struct pr_finding *f, cons
 	bool unresolved;
 
 	if (at == h->n_log && h->kernel_log == PR_PRESENT)
-		pr_say(f, PR_PASS, "%s", well);
+		pr_set(f, PR_PASS, "%s", well);
 	else if (at == h->n_log)
 		pr_log_not_examined(h, f);
 	if (at == h->n_log)
@@ -395,7 +395,7 @@ static void judge_numbers(const struct pr_context *c, struct pr_finding *f, cons
 	if (lines + others > 1)
 		snprintf(more, sizeof(more), ", %zu line%s, %zu with other numbers", lines, lines == 1 ? "" : "s", others);
 	meaning = e ? e->meaning : "NVIDIA documents no meaning of this number.";
-	pr_say(f, unresolved ? PR_FAIL : PR_WARN, "%s %d in the kernel log (%.*s)%s: newest line: %.300s", pr_xid_kind(&x->xid),
+	pr_set(f, unresolved ? PR_FAIL : PR_WARN, "%s %d in the kernel log (%.*s)%s: newest line: %.300s", pr_xid_kind(&x->xid),
 	       x->xid.number, (int)strcspn(meaning, "."), meaning, more, x->text);
 	pr_remedy(f, "%s\n(fault of %s)", pr_xid_action_text(action), e ? pr_xid_fault_text(e->fault) : "an unknown part");
 }
@@ -473,28 +473,28 @@ static void fabric(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f))
 		return;
 	if (!h->fabric.n_switch && (!state || state == 3)) {
-		pr_say(f, PR_SKIP, "no NVSwitch on this host");
+		pr_set(f, PR_SKIP, "no NVSwitch on this host");
 	} else if (!container && fm && strncmp(fm->version, module, strlen(module))) {
-		pr_say(f, PR_FAIL, "%s is %s, but the driver is %s: the versions must be identical", fm->name,
+		pr_set(f, PR_FAIL, "%s is %s, but the driver is %s: the versions must be identical", fm->name,
 		       fm->version, module);
 		pr_remedy(f, "The restart ends all programs that use the GPUs.\n  @{package-version %s %s}\n"
 			     "  systemctl restart nvidia-fabricmanager",
 			  fm->name, module);
 	} else if (state == 3) {
-		pr_say(f, PR_PASS, "NVML reports that all GPUs are connected to the switches");
+		pr_set(f, PR_PASS, "NVML reports that all GPUs are connected to the switches");
 	} else if (container && state) {
-		pr_say(f, PR_FAIL, "the GPUs are connected by NVSwitch and wait for nvidia-fabricmanager");
+		pr_set(f, PR_FAIL, "the GPUs are connected by NVSwitch and wait for nvidia-fabricmanager");
 		pr_remedy(f, "On the machine that runs this container:  systemctl enable --now nvidia-fabricmanager");
 	} else if (container || h->fabric.manager.state == PR_UNREADABLE) {
-		pr_say(f, PR_NOT_KNOWN, "the state of nvidia-fabricmanager is unknown: its process is not visible here, and "
+		pr_set(f, PR_NOT_KNOWN, "the state of nvidia-fabricmanager is unknown: its process is not visible here, and "
 					"NVML does not report it");
 	} else if (state || !pr_has(h->fabric.manager)) {
-		pr_say(f, PR_FAIL, "the GPUs are connected by NVSwitch, but nvidia-fabricmanager does not run%s",
+		pr_set(f, PR_FAIL, "the GPUs are connected by NVSwitch, but nvidia-fabricmanager does not run%s",
 		       fm ? "" : ": it is not installed");
 		install = fm ? gt_xstrdup("") : gt_xasprintf("  @{fabricmanager %s}\n", module);
 		pr_remedy(f, "%s  systemctl enable --now nvidia-fabricmanager", install);
 	} else {
-		pr_say(f, PR_PASS, "nvidia-fabricmanager runs");
+		pr_set(f, PR_PASS, "nvidia-fabricmanager runs");
 	}
 }
 const struct pr_check pr_check_fabric = {
@@ -522,7 +522,7 @@ static void throttle(const struct pr_context *c, struct pr_finding *f)
 	for (size_t k = GT_ARRAY_SIZE(reasons); k-- > 0;)
 		for (size_t i = 0; i < h->n_gpu; i++)
 			if (pr_or(h->gpu[i].clock_reasons, 0) & reasons[k].bit) {
-				pr_say(f, PR_WARN, "the hardware limits the clocks of GPU %s: %s",
+				pr_set(f, PR_WARN, "the hardware limits the clocks of GPU %s: %s",
 				       h->gpu[i].pci->address, reasons[k].what);
 				pr_remedy(f, "Check fans, inlet temperature and power cables:\n"
 					     "  nvidia-smi -i %s -q -d TEMPERATURE,POWER,PERFORMANCE",

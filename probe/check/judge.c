@@ -26,7 +26,7 @@ const struct pr_check *pr_check_find(const char *id)
 	return NULL;
 }
 
-void pr_say(struct pr_finding *f, enum pr_result result, const char *fmt, ...)
+void pr_set(struct pr_finding *f, enum pr_result result, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -49,7 +49,7 @@ bool pr_without_gpu(const struct pr_context *c, struct pr_finding *f)
 {
 	if (pr_usable_gpus(c->host))
 		return false;
-	pr_say(f, PR_SKIP, c->host->n_gpu		? "every GPU is reserved for virtual machines"
+	pr_set(f, PR_SKIP, c->host->n_gpu		? "every GPU is reserved for virtual machines"
 			   : c->host->pci_unreadable	? "it is unknown whether there is an NVIDIA GPU"
 							: "no NVIDIA GPU on this host");
 	return true;
@@ -61,7 +61,7 @@ bool pr_without_driver(const struct pr_context *c, struct pr_finding *f)
 		return true;
 	if (c->host->driver.module_version.state == PR_PRESENT)
 		return false;
-	pr_say(f, PR_SKIP, "no driver to compare with");
+	pr_set(f, PR_SKIP, "no driver to compare with");
 	return true;
 }
 

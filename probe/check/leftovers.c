@@ -16,14 +16,14 @@ static void nofile(const struct pr_context *c, struct pr_finding *f)
 	struct pr_num soft = c->host->open_files_soft, hard = c->host->open_files_hard;
 
 	if (!pr_has(hard) || !pr_has(soft)) {
-		pr_say(f, hard.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "the limit of open files is "
+		pr_set(f, hard.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "the limit of open files is "
 									    "%s", pr_state_name(hard.state));
 	} else if (hard.v >= FILES) {
-		pr_say(f, PR_PASS, "programs can raise their limit of open files sufficiently, and gputune run does");
+		pr_set(f, PR_PASS, "programs can raise their limit of open files sufficiently, and gputune run does");
 	} else {
 		gt_autofree char *raise = soft.v < hard.v ? gt_xasprintf(", and raise that to %ld", hard.v) : NULL;
 
-		pr_say(f, PR_ADVICE, "a program can open %ld files%s: loader workers pass each tensor as an open file and "
+		pr_set(f, PR_ADVICE, "a program can open %ld files%s: loader workers pass each tensor as an open file and "
 				     "fail with \"too many open files\"", soft.v, raise ? raise : "");
 		pr_remedy(f, c->host->container.state == PR_PRESENT ?
 				     "Start the container with a higher limit: add --ulimit nofile=1048576 to docker run" :
@@ -49,7 +49,7 @@ static void driver_options(const struct pr_context *c, struct pr_finding *f)
 	const char *first = NULL;
 
 	if (!params.v) {
-		pr_say(f, params.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "%s is %s", PR_NVIDIA_PARAMS,
+		pr_set(f, params.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "%s is %s", PR_NVIDIA_PARAMS,
 		       pr_state_name(params.state));
 		return;
 	}
@@ -62,10 +62,10 @@ static void driver_options(const struct pr_context *c, struct pr_finding *f)
 		first = first || !cost ? first : pr_driver_option(i);
 	}
 	if (!first) {
-		pr_say(f, PR_PASS, "the relevant driver options have their defaults");
+		pr_set(f, PR_PASS, "the relevant driver options have their defaults");
 		return;
 	}
-	pr_say(f, PR_ADVICE, "%s", found.s);
+	pr_set(f, PR_ADVICE, "%s", found.s);
 	pr_remedy(f, "Unless it was validated for this machine, remove it from the file that this prints:\n"
 		     "  grep -rl NVreg_%s /etc/modprobe.d\nThen:\n  @{initramfs}; reboot", first);
 }
@@ -83,7 +83,7 @@ static void nccl_conf(const struct pr_context *c, struct pr_finding *f)
 	unsigned n = 0;
 
 	if (!conf.v) {
-		pr_say(f, conf.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "/etc/nccl.conf is %s", pr_state_name(conf.state));
+		pr_set(f, conf.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "/etc/nccl.conf is %s", pr_state_name(conf.state));
 		return;
 	}
 	for (const char *line = conf.v; line && *line; line = gt_next_line(line)) {
@@ -99,14 +99,14 @@ static void nccl_conf(const struct pr_context *c, struct pr_finding *f)
 		cost = pr_leftover(gt_strip(name), value);
 		if (!cost)
 			continue;
-		pr_say(f, PR_ADVICE, "line %u of /etc/nccl.conf sets %.40s=%.40s for every job of this host: "
+		pr_set(f, PR_ADVICE, "line %u of /etc/nccl.conf sets %.40s=%.40s for every job of this host: "
 				     "%s", n, gt_strip(name), value,
 		       cost);
 		pr_remedy(f, "Some clouds and clusters need what they wrote there. To remove the line:\n  sed -i %ud "
 			     "/etc/nccl.conf", n);
 		return;
 	}
-	pr_say(f, PR_PASS, "/etc/nccl.conf has no settings for debugging");
+	pr_set(f, PR_PASS, "/etc/nccl.conf has no settings for debugging");
 }
 const struct pr_check pr_check_nccl_conf = {
 	.id = "nccl.conf",
@@ -121,14 +121,14 @@ static void nvme_timeout(const struct pr_context *c, struct pr_finding *f)
 	struct pr_num seconds = c->host->nvme_timeout_s;
 
 	if (!gt_streq(c->host->sys_vendor.v, "Amazon EC2")) {
-		pr_say(f, PR_SKIP, "only for EC2, whose disks are remote");
+		pr_set(f, PR_SKIP, "only for EC2, whose disks are remote");
 	} else if (!pr_has(seconds)) {
-		pr_say(f, seconds.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "the timeout of NVMe requests is %s",
+		pr_set(f, seconds.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "the timeout of NVMe requests is %s",
 		       pr_state_name(seconds.state));
 	} else if (seconds.v >= UINT32_MAX) {
-		pr_say(f, PR_PASS, "NVMe requests have the timeout that EC2 recommends");
+		pr_set(f, PR_PASS, "NVMe requests have the timeout that EC2 recommends");
 	} else {
-		pr_say(f, PR_ADVICE, "an EBS volume that stalls for more than %ld s fails permanently instead of recovering",
+		pr_set(f, PR_ADVICE, "an EBS volume that stalls for more than %ld s fails permanently instead of recovering",
 		       seconds.v);
 		pr_remedy(f, "A dead local disk is then never noticed:\n"
 			     "  echo 'options nvme_core io_timeout=4294967295' > /etc/modprobe.d/nvme-ebs.conf\n"

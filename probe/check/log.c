@@ -44,9 +44,9 @@ static bool is_unread(const struct pr_log_line *l, const char *id)
 void pr_log_not_examined(const struct pr_host *h, struct pr_finding *f)
 {
 	if (h->kernel_log == PR_UNREADABLE)
-		pr_say(f, PR_SKIP, "the kernel log was not examined: only root can read it");
+		pr_set(f, PR_SKIP, "the kernel log was not examined: only root can read it");
 	else
-		pr_say(f, PR_NOT_KNOWN, "the kernel log was not examined: it is %s", pr_state_name(h->kernel_log));
+		pr_set(f, PR_NOT_KNOWN, "the kernel log was not examined: it is %s", pr_state_name(h->kernel_log));
 }
 
 /* ---- weight of a line --------------------------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static bool say_oom(const struct pr_context *c, struct pr_finding *f)
 	task = value_of(x ? x->text : "", ",task=", &task_len);
 	cgroup = value_of(x ? x->text : "", ",task_memcg=", &cgroup_len);
 	if (task_len)
-		pr_say(f, PR_WARN, "the kernel killed %.*s for lack of memory in cgroup %.*s%s", task_len, task, cgroup_len, cgroup,
+		pr_set(f, PR_WARN, "the kernel killed %.*s for lack of memory in cgroup %.*s%s", task_len, task, cgroup_len, cgroup,
 		       strstr(x->text, "CONSTRAINT_MEMCG") ? ", which reached its limit" : "");
 	return task_len;
 }
@@ -201,7 +201,7 @@ static void say_worst(const struct pr_context *c, const struct tally *t, struct 
 	if (!strcmp(c->check->id, "log.oom") && say_oom(c, f))
 		;
 	else
-		pr_say(f, t->result, "%s%s%.*s%s (%zu line%s%s%s): %.300s%s", t->worst->rule->meaning,
+		pr_set(f, t->result, "%s%s%.*s%s (%zu line%s%s%s): %.300s%s", t->worst->rule->meaning,
 		       module_len ? ": " : "", module_len, module,
 		       t->worst->past ? ", recovered, and had the error again" : "", t->lines, t->lines == 1 ? "" : "s", others,
 		       age, t->worst->text, unread);
@@ -214,7 +214,7 @@ static void say_unread(const struct pr_host *h, const struct tally *t, struct pr
 
 	if (t->unread > MOST_SHOWN)
 		snprintf(more, sizeof(more), " / and %zu more", t->unread - MOST_SHOWN);
-	pr_say(f, PR_NOT_KNOWN, "%s%zu unrecognised error line%s in the kernel log: %s%s",
+	pr_set(f, PR_NOT_KNOWN, "%s%zu unrecognised error line%s in the kernel log: %s%s",
 	       t->unread > MOST_SHOWN && h->n_log == PR_LOG_MOST ? "at least " : "", t->unread, t->unread == 1 ? "" : "s",
 	       t->unread_text, more);
 	pr_remedy(f, "Read the lines around %s:\n  journalctl -k -b", t->unread == 1 ? "it" : "them");
@@ -231,7 +231,7 @@ static void say_pass(const struct pr_context *c, const struct tally *t, struct p
 	if (n)
 		snprintf(crashes, sizeof(crashes), "; %d record%s of crashes of earlier boots in pstore", (int)n,
 			 n == 1 ? "" : "s");
-	pr_say(f, PR_PASS, "%s%s%s%s",
+	pr_set(f, PR_PASS, "%s%s%s%s",
 	       t->programs && !strcmp(c->check->id, "log.gpu") ? "the kernel log has only errors of programs"
 							       : "no such error in the kernel log",
 	       c->host->log_source.start_lost ? ", whose start is lost" : "", history, crashes);

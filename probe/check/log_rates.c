@@ -26,9 +26,9 @@ static double number_or_nan(struct pr_num n)
 static const char pcie_remedy[] = "The link to the device is bad: reseat the card and its riser or cable, and compare the slot "
 				  "with another.\n  lspci -tv";
 
-static void say_pcie_rate(struct pr_finding *f, const char *device, int len, double n, double per_hour)
+static void set_pcie_rate(struct pr_finding *f, const char *device, int len, double n, double per_hour)
 {
-	pr_say(f, PR_WARN, "PCIe device %.*s has %.0f corrected errors (AER), %.0f per hour; each costs a repeated transfer", len,
+	pr_set(f, PR_WARN, "PCIe device %.*s has %.0f corrected errors (AER), %.0f per hour; each costs a repeated transfer", len,
 	       device, n, per_hour);
 	pr_remedy(f, "%s", pcie_remedy);
 }
@@ -42,13 +42,13 @@ static bool judge_pcie_counters(const struct pr_host *h, struct pr_finding *f)
 		       per_hour = rate(corrected, number_or_nan(h->errors.uptime_s), HOUR_S);
 
 		if (fatal || nonfatal) {
-			pr_say(f, PR_WARN, "PCIe device %s has %lld fatal and %lld other uncorrected errors (AER) since boot",
+			pr_set(f, PR_WARN, "PCIe device %s has %lld fatal and %lld other uncorrected errors (AER) since boot",
 			       e->address, (long long)fatal, (long long)nonfatal);
 			pr_remedy(f, "%s", pcie_remedy);
 			return true;
 		}
 		if (per_hour > PCIE_PER_HOUR) {
-			say_pcie_rate(f, e->address, (int)strlen(e->address), corrected, per_hour);
+			set_pcie_rate(f, e->address, (int)strlen(e->address), corrected, per_hour);
 			return true;
 		}
 	}
@@ -71,7 +71,7 @@ static bool judge_pcie_lines(const struct pr_host *h, struct pr_finding *f)
 			}
 		per_hour = rate(n, h->log_source.now_s - first, HOUR_S);
 		if (per_hour > PCIE_PER_HOUR && !isnan(first)) {
-			say_pcie_rate(f, l->text, (int)strcspn(l->text, ":") + 8, n, per_hour);
+			set_pcie_rate(f, l->text, (int)strcspn(l->text, ":") + 8, n, per_hour);
 			return true;
 		}
 	}
@@ -80,9 +80,9 @@ static bool judge_pcie_lines(const struct pr_host *h, struct pr_finding *f)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------------- */
 
-static void say_memory(struct pr_finding *f, enum pr_result result, const char *label, int len, const char *what)
+static void set_memory(struct pr_finding *f, enum pr_result result, const char *label, int len, const char *what)
 {
-	pr_say(f, result, "memory module %.*s has %s", len, label, what);
+	pr_set(f, result, "memory module %.*s has %s", len, label, what);
 	pr_remedy(f, "%s it replaced. The counters of each module:\n"
 		     "  grep . /sys/devices/system/edac/mc/mc*/dimm*/dimm_{label,ce_count,ue_count}",
 		  result == PR_FAIL ? "Have" : "Watch the number, and have");
@@ -98,12 +98,12 @@ static bool judge_memory_counters(const struct pr_host *h, struct pr_finding *f)
 
 		if (pr_or(m->uncorrected, 0) > 0) {
 			snprintf(what, sizeof(what), "%lld uncorrectable errors since boot", (long long)m->uncorrected.v);
-			say_memory(f, PR_FAIL, m->label, (int)strlen(m->label), what);
+			set_memory(f, PR_FAIL, m->label, (int)strlen(m->label), what);
 			return true;
 		}
 		if (per_day >= MEMORY_PER_DAY) {
 			snprintf(what, sizeof(what), "%.0f corrected errors, %.0f per day", n, per_day);
-			say_memory(f, PR_WARN, m->label, (int)strlen(m->label), what);
+			set_memory(f, PR_WARN, m->label, (int)strlen(m->label), what);
 			return true;
 		}
 	}
@@ -143,7 +143,7 @@ static bool judge_memory_lines(const struct pr_host *h, struct pr_finding *f)
 		per_day = rate(sum, h->log_source.now_s - first, DAY_S);
 		if (per_day >= MEMORY_PER_DAY) {
 			snprintf(what, sizeof(what), "%.0f corrected errors in the kernel log, %.0f per day", sum, per_day);
-			say_memory(f, PR_WARN, label, (int)len, what);
+			set_memory(f, PR_WARN, label, (int)len, what);
 			return true;
 		}
 	}

@@ -12,7 +12,7 @@ static void none_judged(struct pr_finding *f, enum pr_state worst, const char *w
 {
 	bool unread = worst == PR_UNREADABLE || worst == PR_BROKEN;
 
-	pr_say(f, unread ? PR_NOT_KNOWN : PR_SKIP, unread ? "%s cannot be read" : "no such port reports %s", what);
+	pr_set(f, unread ? PR_NOT_KNOWN : PR_SKIP, unread ? "%s cannot be read" : "no such port reports %s", what);
 }
 
 static enum pr_state worse(enum pr_state a, enum pr_state b)
@@ -33,16 +33,16 @@ static void balance(const struct pr_context *c, struct pr_finding *f)
 			fast = &h->net[i];
 	}
 	if (!h->n_net) {
-		pr_say(f, PR_SKIP, "no network port");
+		pr_set(f, PR_SKIP, "no network port");
 	} else if (!running) {
-		pr_say(f, PR_PASS, "irqbalance is not running: the kernel distributes the queues of a card, and gputune's "
+		pr_set(f, PR_PASS, "irqbalance is not running: the kernel distributes the queues of a card, and gputune's "
 				   "irq.affinity can place them");
 	} else if (!known) {
-		pr_say(f, PR_SKIP, "no network port reports its speed");
+		pr_set(f, PR_SKIP, "no network port reports its speed");
 	} else if (!fast || h->n_node < 2) {
-		pr_say(f, PR_PASS, "no port of 100 Gbit/s has interrupts that irqbalance could move to another node");
+		pr_set(f, PR_PASS, "no port of 100 Gbit/s has interrupts that irqbalance could move to another node");
 	} else {
-		pr_say(f, PR_ADVICE, "%s moves the interrupts of %s between nodes while a job runs", running, fast->shown);
+		pr_set(f, PR_ADVICE, "%s moves the interrupts of %s between nodes while a job runs", running, fast->shown);
 		pr_remedy(f, "Hosts with many slow devices gain from irqbalance. To place the interrupts once instead:\n"
 			     "  systemctl disable --now irqbalance\n  gputune apply --only irq.affinity\n"
 			     "To keep it and spare some CPUs only: IRQBALANCE_BANNED_CPULIST=LIST in /etc/default/irqbalance.");
@@ -71,7 +71,7 @@ static void rings(const struct pr_context *c, struct pr_finding *f)
 		judged++;
 		if (n->missed.v <= 0 || n->rx_ring_max.v <= n->rx_ring.v)
 			continue;
-		pr_say(f, PR_ADVICE, "%s dropped %ld frames for lack of a buffer: it has %ld of %ld", n->shown, n->missed.v,
+		pr_set(f, PR_ADVICE, "%s dropped %ld frames for lack of a buffer: it has %ld of %ld", n->shown, n->missed.v,
 		       n->rx_ring.v, n->rx_ring_max.v);
 		pr_remedy(f, "The link is down for a moment, and larger rings fit worse into the cache:\n  ethtool -G %s rx %ld\n"
 			     "At every boot:\n  echo 'ACTION==\"add\", SUBSYSTEM==\"net\", KERNEL==\"%s\", "
@@ -80,7 +80,7 @@ static void rings(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	if (judged)
-		pr_say(f, PR_PASS, "no port with room for more buffers has dropped a frame");
+		pr_set(f, PR_PASS, "no port with room for more buffers has dropped a frame");
 	else
 		none_judged(f, worst, "its buffers and dropped frames");
 }
@@ -114,12 +114,12 @@ static void queues(const struct pr_context *c, struct pr_finding *f)
 		fit = GT_MIN(n->channels_max.v, GT_MAX(INT64_C(1), (int64_t)gt_set_count(&cores)));
 		if (n->channels.v * 2 > fit && n->channels.v <= fit * 2)
 			continue;
-		pr_say(f, PR_ADVICE, "%s has %ld queues for %u nearby cores", n->shown, n->channels.v, gt_set_count(&cores));
+		pr_set(f, PR_ADVICE, "%s has %ld queues for %u nearby cores", n->shown, n->channels.v, gt_set_count(&cores));
 		pr_remedy(f, "The link is down for a moment, and connections may change their queue:\n  ethtool -L %s combined %ld",
 			  n->name, fit);
 		return;
 	}
-	pr_say(f, judged ? PR_PASS : PR_SKIP, judged ? "fast ports have about one queue per core of their node" :
+	pr_set(f, judged ? PR_PASS : PR_SKIP, judged ? "fast ports have about one queue per core of their node" :
 						       "no port of 25 Gbit/s or more reports its queues");
 }
 const struct pr_check pr_check_nic_queues = {
@@ -148,7 +148,7 @@ static void mtu(const struct pr_context *c, struct pr_finding *f)
 		judged++;
 		if (n->mtu.v > 1500)
 			continue;
-		pr_say(f, PR_ADVICE, "%s sends frames of %ld bytes: six packets instead of one, and RoCE 1024 bytes at a time",
+		pr_set(f, PR_ADVICE, "%s sends frames of %ld bytes: six packets instead of one, and RoCE 1024 bytes at a time",
 		       n->shown, n->mtu.v);
 		pr_remedy(f, "Only if every host and switch of that network has the same MTU, else large packets vanish:\n"
 			     "  ip link set %s mtu 9000\nTo test the way to another host: ping -M do -s 8972 PEER\n"
@@ -156,7 +156,7 @@ static void mtu(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	if (judged)
-		pr_say(f, PR_PASS, "fast ports send large frames");
+		pr_set(f, PR_PASS, "fast ports send large frames");
 	else
 		none_judged(f, worst, "its frame size at 25 Gbit/s or more");
 }
@@ -183,12 +183,12 @@ static void read_request(const struct pr_context *c, struct pr_finding *f)
 		judged++;
 		if (n->read_request.v >= READ_REQUEST)
 			continue;
-		pr_say(f, PR_ADVICE, "%s reads %ld bytes of memory at a time", n->shown, n->read_request.v);
+		pr_set(f, PR_ADVICE, "%s reads %ld bytes of memory at a time", n->shown, n->read_request.v);
 		pr_remedy(f, "Best in the firmware: PCIe maximum read request 4096. Until the next reset, where a wrong bit in "
 			     "the register hangs the device:\n  setpci -s %s CAP_EXP+8.w=5000:7000", n->pci);
 		return;
 	}
-	pr_say(f, judged ? PR_PASS : PR_SKIP,
+	pr_set(f, judged ? PR_PASS : PR_SKIP,
 	       judged ? "fast ports read 4096 bytes of memory or more at a time" :
 	       unread ? "only root can read the configuration of network cards" :
 			"no fast network card reports its read request size");

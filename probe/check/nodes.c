@@ -20,21 +20,21 @@ static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (h->driver.module_version.state != PR_PRESENT && !inside(h)) {
-		pr_say(f, PR_SKIP, "without the module there are no device nodes");
+		pr_set(f, PR_SKIP, "without the module there are no device nodes");
 	} else if (node.state == PR_PRESENT) {
-		pr_say(f, PR_PASS, "/dev/nvidiactl can be opened");
+		pr_set(f, PR_PASS, "/dev/nvidiactl can be opened");
 	} else if (node.state == PR_UNREADABLE) {
-		pr_say(f, PR_FAIL, "/dev/nvidiactl exists, but this user may not open it");
+		pr_set(f, PR_FAIL, "/dev/nvidiactl exists, but this user may not open it");
 		pr_remedy(f, "Then log in again:\n  sudo usermod -aG video \"$USER\"");
 	} else if (h->platform.driver_root) {
-		pr_say(f, PR_SKIP,
+		pr_set(f, PR_SKIP,
 		       "the driver runs in a container; its device nodes are in " PR_DRIVER_ROOT
 		       "/dev, for other containers");
 	} else if (inside(h)) {
-		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent from this container (%s)", h->container.v);
+		pr_set(f, PR_FAIL, "/dev/nvidiactl is absent from this container (%s)", h->container.v);
 		pr_remedy(f, "%s", pr_give_devices(h));
 	} else {
-		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent although the module is loaded");
+		pr_set(f, PR_FAIL, "/dev/nvidiactl is absent although the module is loaded");
 		pr_remedy(f, "  @{nvidia-modprobe} && nvidia-modprobe -c 0 -u");
 	}
 }
@@ -105,19 +105,19 @@ static void device_numbers(const struct pr_context *c, struct pr_finding *f)
 			bad = n;
 	}
 	if (!h->device_nodes.n_node) {
-		pr_say(f, PR_SKIP, "the numbers of the device nodes are unknown");
+		pr_set(f, PR_SKIP, "the numbers of the device nodes are unknown");
 	} else if (!bad) {
-		pr_say(f, PR_PASS, "the device nodes have the driver's numbers");
+		pr_set(f, PR_PASS, "the device nodes have the driver's numbers");
 	} else if (!pr_has(bad->now) && inside(h)) {
-		pr_say(f, PR_FAIL, "%s belongs to no driver: nvidia_uvm is not loaded on the machine that runs this "
+		pr_set(f, PR_FAIL, "%s belongs to no driver: nvidia_uvm is not loaded on the machine that runs this "
 				   "container, and CUDA fails with error 999", bad->path);
 		pr_remedy(f, "On the machine that runs this container:\n  nvidia-modprobe -u -c=0\nThen restart the container.");
 	} else if (!pr_has(bad->now)) {
-		pr_say(f, PR_WARN, "nvidia_uvm is not loaded, and without nvidia-modprobe only root's programs can load it: "
+		pr_set(f, PR_WARN, "nvidia_uvm is not loaded, and without nvidia-modprobe only root's programs can load it: "
 				   "for others CUDA fails with error 999");
 		pr_remedy(f, "  @{nvidia-modprobe}\n  nvidia-modprobe -u -c=0");
 	} else {
-		pr_say(f, severity(h, bad), "%s has the number %u:%u, but the kernel now has %s at %u: it belongs to no driver%s",
+		pr_set(f, severity(h, bad), "%s has the number %u:%u, but the kernel now has %s at %u: it belongs to no driver%s",
 		       bad->path, bad->major, bad->minor, bad->kind, (unsigned)bad->now.v,
 		       !strcmp(bad->kind, "nvidia-uvm") ? ", and CUDA fails with error 999" : "");
 		remedy_numbers(h, bad, f);
@@ -152,19 +152,19 @@ static void uvm(const struct pr_context *c, struct pr_finding *f)
 		stale |= !strcmp(h->device_nodes.node[i].path, "/dev/nvidia-uvm") && is_stale(h, &h->device_nodes.node[i]) &&
 			 (inside(h) || pr_has(h->device_nodes.node[i].now));
 	if (!pr_has(h->driver.device_node)) {
-		pr_say(f, PR_SKIP, "see the check of /dev/nvidiactl first");
+		pr_set(f, PR_SKIP, "see the check of /dev/nvidiactl first");
 	} else if (stale) {
-		pr_say(f, PR_FAIL, "/dev/nvidia-uvm belongs to no driver");
+		pr_set(f, PR_FAIL, "/dev/nvidia-uvm belongs to no driver");
 		pr_remedy(f, "See the remedy of driver.node-numbers");
 	} else if (pr_has(h->driver.uvm_node)) {
-		pr_say(f, PR_PASS, "/dev/nvidia-uvm can be opened");
+		pr_set(f, PR_PASS, "/dev/nvidia-uvm can be opened");
 	} else if (h->driver.uvm_node.state == PR_UNREADABLE) {
-		pr_say(f, PR_FAIL, "/dev/nvidia-uvm exists, but this user may not open it");
+		pr_set(f, PR_FAIL, "/dev/nvidia-uvm exists, but this user may not open it");
 		pr_remedy(f, "Then log in again:\n  sudo usermod -aG video \"$USER\"");
 	} else if (pr_has(h->driver.modprobe) && !container) {
-		pr_say(f, PR_PASS, "nvidia-modprobe creates /dev/nvidia-uvm for the first CUDA program");
+		pr_set(f, PR_PASS, "nvidia-modprobe creates /dev/nvidia-uvm for the first CUDA program");
 	} else {
-		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is absent: CUDA cannot start");
+		pr_set(f, PR_FAIL, "/dev/nvidia-uvm is absent: CUDA cannot start");
 		pr_remedy(f, container ? "On the machine that runs this container:\n  nvidia-modprobe -c 0 -u\n"
 					 "Then restart the container." :
 					 "  @{nvidia-modprobe} && nvidia-modprobe -c 0 -u");

@@ -19,7 +19,7 @@ static void acs_words(const struct pr_host *h, struct pr_finding *f)
 	gt_auto_buf ports = {0}, now = {0}, words = {0};
 
 	if (!on->n) {
-		pr_say(f, PR_PASS, "none of the %d switch ports above GPUs and network cards redirects", (int)h->iommu.acs_ports.v);
+		pr_set(f, PR_PASS, "none of the %d switch ports above GPUs and network cards redirects", (int)h->iommu.acs_ports.v);
 		return;
 	}
 	gt_buf_puts(&words, "pci=disable_acs_redir=");
@@ -29,7 +29,7 @@ static void acs_words(const struct pr_host *h, struct pr_finding *f)
 		gt_buf_printf(&now, "  setpci -s %s ECAP_ACS+6.w=0:1d\n", on->v[i]);
 		gt_buf_printf(&words, "%s%s", i ? ";" : "", on->v[i]);
 	}
-	pr_say(f, PR_WARN, "%zu of %d switch ports redirect: ACS of %s%s sends packets between GPUs and network cards up to "
+	pr_set(f, PR_WARN, "%zu of %d switch ports redirect: ACS of %s%s sends packets between GPUs and network cards up to "
 			   "the root complex and back",
 	       on->n, (int)h->iommu.acs_ports.v, ports.s, on->n > 8 ? " and more" : "");
 	pr_remedy(f, "Virtual machines that are given devices need ACS. Only on other hosts, as root until the next boot:\n%s"
@@ -44,19 +44,19 @@ static void acs(const struct pr_context *c, struct pr_finding *f)
 	if (!pr_amd_usable(h) && pr_without_gpu(c, f))
 		return;
 	if (is_virtual(h)) {
-		pr_say(f, PR_SKIP, "the host of this virtual machine controls it");
+		pr_set(f, PR_SKIP, "the host of this virtual machine controls it");
 	} else if (pr_has(h->iommu.acs_ports)) {
 		acs_words(h, f);
 	} else if (!h->iommu.split && h->iommu.acs_ports.state == PR_UNREADABLE && !pr_or(h->iommu.on, 0)) {
-		pr_say(f, PR_SKIP, "only root can read the control words of the switch ports");
+		pr_set(f, PR_SKIP, "only root can read the control words of the switch ports");
 	} else if (!h->iommu.split) {
-		pr_say(f, PR_PASS, "%s",
+		pr_set(f, PR_PASS, "%s",
 		       pr_or(h->iommu.on, 0) ? "no two devices below one switch are isolated from each other"
 					     : "no redirection is known without an IOMMU");
 	} else if (strstr(cmdline, "disable_acs_redir") || strstr(cmdline, "config_acs")) {
-		pr_say(f, PR_PASS, "devices below one switch have separate groups, and the command line sets ACS");
+		pr_set(f, PR_PASS, "devices below one switch have separate groups, and the command line sets ACS");
 	} else {
-		pr_say(f, PR_WARN,
+		pr_set(f, PR_WARN,
 		       "%zu pair%s of a GPU and a network card below one PCIe switch in separate IOMMU groups: ACS sends their "
 		       "packets to the root complex and back",
 		       h->iommu.split, h->iommu.split == 1 ? "" : "s");
@@ -97,17 +97,17 @@ static void iommu(const struct pr_context *c, struct pr_finding *f)
 	if (!pr_amd_usable(h) && pr_without_gpu(c, f))
 		return;
 	if (is_virtual(h)) {
-		pr_say(f, PR_SKIP, "the host of this virtual machine controls it");
+		pr_set(f, PR_SKIP, "the host of this virtual machine controls it");
 	} else if (!gt_streq(h->kernel.arch.v, "x86_64")) {
-		pr_say(f, PR_SKIP, "the best IOMMU setting is known for x86-64 only");
+		pr_set(f, PR_SKIP, "the best IOMMU setting is known for x86-64 only");
 	} else if (!pr_or(h->iommu.on, 0)) {
-		pr_say(f, PR_PASS, "there is no IOMMU");
+		pr_set(f, PR_PASS, "there is no IOMMU");
 	} else if (pr_or(h->iommu.passthrough, 0)) {
-		pr_say(f, PR_PASS, "the IOMMU passes the host's own devices through");
+		pr_set(f, PR_PASS, "the IOMMU passes the host's own devices through");
 	} else if (pr_usable_gpus(h) + h->amd.n < 2 && !h->rdma.n) {
-		pr_say(f, PR_PASS, "the IOMMU translates, which does not affect a single GPU without RDMA");
+		pr_set(f, PR_PASS, "the IOMMU translates, which does not affect a single GPU without RDMA");
 	} else {
-		pr_say(f, PR_WARN,
+		pr_set(f, PR_WARN,
 		       "the IOMMU translates every access of the host's own devices: copies between GPUs are slow, wrong or hang");
 		iommu_remedy(h, f);
 	}
@@ -136,13 +136,13 @@ static void peermem(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f))
 		return;
 	if (!h->rdma.n) {
-		pr_say(f, PR_SKIP, "no InfiniBand or RoCE device");
+		pr_set(f, PR_SKIP, "no InfiniBand or RoCE device");
 	} else if (pr_has(h->fabric.peermem)) {
-		pr_say(f, PR_PASS, "nvidia_peermem is loaded");
+		pr_set(f, PR_PASS, "nvidia_peermem is loaded");
 	} else if (has_dmabuf(h)) {
-		pr_say(f, PR_PASS, "the open module exports its memory by DMA-BUF");
+		pr_set(f, PR_PASS, "the open module exports its memory by DMA-BUF");
 	} else {
-		pr_say(f, PR_WARN,
+		pr_set(f, PR_WARN,
 		       "%s cannot access GPU memory: nvidia_peermem is not loaded, and the module does not export the memory "
 		       "by DMA-BUF",
 		       h->rdma.v[0]);
@@ -182,14 +182,14 @@ static void bar1(const struct pr_context *c, struct pr_finding *f)
 			continue;
 		gt_format_bytes(small, sizeof(small), (uint64_t)window);
 		gt_format_bytes(whole, sizeof(whole), (uint64_t)g->memory_bytes.v);
-		pr_say(f, PR_WARN,
+		pr_set(f, PR_WARN,
 		       "other devices access GPU %s through a window of %s to its %s: peer copies and GPUDirect are limited "
 		       "or impossible",
 		       g->pci->address, small, whole);
 		pr_remedy(f, "Enable \"Above 4G decoding\" and \"Resizable BAR\" in the firmware");
 		return;
 	}
-	pr_say(f, n_checked ? PR_PASS : PR_SKIP,
+	pr_set(f, n_checked ? PR_PASS : PR_SKIP,
 	       n_checked ? "other devices can access all memory of each GPU" : "the size of the memory window is unknown");
 }
 const struct pr_check pr_check_bar1 = {
@@ -216,11 +216,11 @@ static void p2p(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!pr_has(h->nvml.p2p_status))
-		pr_say(f, PR_SKIP, pr_usable_gpus(h) < 2 ? "one GPU" : "NVML does not report it");
+		pr_set(f, PR_SKIP, pr_usable_gpus(h) < 2 ? "one GPU" : "NVML does not report it");
 	else if (!r)
-		pr_say(f, PR_PASS, "every GPU can read the memory of every other");
+		pr_set(f, PR_PASS, "every GPU can read the memory of every other");
 	else
-		pr_say(f, PR_PASS,
+		pr_set(f, PR_PASS,
 		       "not every GPU can read the memory of every other (%s): NCCL uses host memory, as it must with such GPUs",
 		       r < (int64_t)GT_ARRAY_SIZE(why) && r > 0 ? why[r] : "NVML gives no reason");
 }

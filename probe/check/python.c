@@ -16,7 +16,7 @@ static bool no_imports(const struct pr_context *c, struct pr_finding *f)
 {
 	if (c->host->n_imported)
 		return false;
-	pr_say(f, PR_SKIP, "the examined Python environments contain no framework");
+	pr_set(f, PR_SKIP, "the examined Python environments contain no framework");
 	return true;
 }
 
@@ -36,7 +36,7 @@ static void libraries(const struct pr_context *c, struct pr_finding *f)
 
 			if (o->elf || o->opened)
 				continue;
-			pr_say(f, PR_FAIL, "import %s in %s fails: %s %s%s, needed by %s", im->import->module,
+			pr_set(f, PR_FAIL, "import %s in %s fails: %s %s%s, needed by %s", im->import->module,
 			       h->pyenv[im->env].prefix, o->name, o->hit.broken ? "is malformed: " : "is not found",
 			       o->hit.broken ? o->hit.broken : "", by->name ? gt_basename(by->name) : NULL);
 			pr_remedy(f,
@@ -47,7 +47,7 @@ static void libraries(const struct pr_context *c, struct pr_finding *f)
 			return;
 		}
 	}
-	pr_say(f, PR_PASS, "the frameworks find all their libraries");
+	pr_set(f, PR_PASS, "the frameworks find all their libraries");
 }
 const struct pr_check pr_check_libraries = {
 	.id = "python.libraries",
@@ -111,13 +111,13 @@ static void compare_bundled(const struct pr_context *c, struct pr_finding *f, co
 		gt_autofree char *have = pr_release_of(loaded_version), *want = pr_release_of(d->version);
 		if (gt_version_cmp(have, want) >= 0 && strtol(have, NULL, 10) == strtol(want, NULL, 10))
 			continue;
-		pr_say(f, PR_FAIL, "import %s in %s loads %s %s from %s (by %s), but was built with %s",
+		pr_set(f, PR_FAIL, "import %s in %s loads %s %s from %s (by %s), but was built with %s",
 		       h->imported[i].import->module, e->prefix, what, loaded_version, o->hit.path, pr_rule_name(o->hit.rule),
 		       d->version);
 		unshadow(f, o);
 		return;
 	}
-	pr_say(f, n_checked ? PR_PASS : PR_SKIP,
+	pr_set(f, n_checked ? PR_PASS : PR_SKIP,
 	       n_checked ? "the frameworks load their own %s" : "no framework contains its own %s", what);
 }
 
@@ -155,7 +155,7 @@ static void nccl(const struct pr_context *c, struct pr_finding *f)
 
 		if (!a || !b || !strcmp(a->version, b->version))
 			continue;
-		pr_say(f, PR_FAIL,
+		pr_set(f, PR_FAIL,
 		       "two NCCL packages in %s overwrite each other: nvidia-nccl-cu12 %s and nvidia-nccl-cu13 %s both "
 		       "contain nvidia/nccl/lib/libnccl.so.2",
 		       h->pyenv[i].prefix, a->version, b->version);
@@ -297,13 +297,13 @@ static void judge_driver(const struct pr_context *c, const struct pr_pyenv *e, c
 	int r = pr_compat_min_driver(c->fs, cuda, &least, &err);
 
 	if (r < 0)
-		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+		pr_set(f, PR_NOT_KNOWN, "%s", err.msg);
 	else if (!r)
-		pr_say(f, PR_NOT_KNOWN, "CUDA %s of the %s in %s is newer than this program's table", cuda, w->name, e->prefix);
+		pr_set(f, PR_NOT_KNOWN, "CUDA %s of the %s in %s is newer than this program's table", cuda, w->name, e->prefix);
 	else if (gt_version_cmp(driver, least) >= 0)
-		pr_say(f, PR_PASS, "driver %s supports CUDA %s of the %s in %s", driver, cuda, w->name, e->prefix);
+		pr_set(f, PR_PASS, "driver %s supports CUDA %s of the %s in %s", driver, cuda, w->name, e->prefix);
 	else
-		pr_say(f, PR_FAIL, "%s in %s %s CUDA %s, which needs driver %s; this host has %s", w->name, e->prefix, w->how, cuda,
+		pr_set(f, PR_FAIL, "%s in %s %s CUDA %s, which needs driver %s; this host has %s", w->name, e->prefix, w->how, cuda,
 		       least, driver);
 	if (f->result == PR_FAIL && !w->cuda)
 		remedy_wheel(c, e, driver, pr_first_arch(c), f);
@@ -330,7 +330,7 @@ static void python_driver(const struct pr_context *c, struct pr_finding *f)
 		keep_worse(f, &one, &seen);
 	}
 	if (!seen)
-		pr_say(f, PR_SKIP, "the examined Python environments contain no framework with CUDA");
+		pr_set(f, PR_SKIP, "the examined Python environments contain no framework with CUDA");
 }
 static const char *const after_loaded[] = {"driver.loaded", NULL};
 const struct pr_check pr_check_python_driver = {
@@ -370,18 +370,18 @@ static void judge_arch(const struct pr_context *c, const struct pr_pyenv *e, str
 	int r;
 
 	if (!d) {
-		pr_say(f, PR_SKIP, "the PyTorch in %s has no known version", e->prefix);
+		pr_set(f, PR_SKIP, "the PyTorch in %s has no known version", e->prefix);
 		return;
 	}
 	if (!is_official(e, d)) {
-		pr_say(f, PR_SKIP, "PyTorch %s in %s is not a wheel of the PyTorch project; to see its GPU code:  gpuprobe can %s",
+		pr_set(f, PR_SKIP, "PyTorch %s in %s is not a wheel of the PyTorch project; to see its GPU code:  gpuprobe can %s",
 		       d->version, e->prefix, e->prefix);
 		return;
 	}
 	key = pr_torch_key(release, e->torch_cuda, h->kernel.arch.v);
 	r = pr_compat_get(c->fs, &pr_torch_arch, key, &list, &err);
 	if (r <= 0) {
-		pr_say(f, r < 0 ? PR_NOT_KNOWN : PR_SKIP,
+		pr_set(f, r < 0 ? PR_NOT_KNOWN : PR_SKIP,
 		       r < 0 ? "%s" : "PyTorch %s with this CUDA is not in this program's table",
 		       r < 0 ? err.msg : release);
 		return;
@@ -391,12 +391,12 @@ static void judge_arch(const struct pr_context *c, const struct pr_pyenv *e, str
 
 		if (!arch || pr_holds_code(list, arch))
 			continue;
-		pr_say(f, PR_FAIL, "PyTorch %s with CUDA %s in %s contains no code for GPU %s (capability %d.%d)",
+		pr_set(f, PR_FAIL, "PyTorch %s with CUDA %s in %s contains no code for GPU %s (capability %d.%d)",
 		       d->version, e->torch_cuda, e->prefix, h->gpu[i].pci->address, arch / 10, arch % 10);
 		remedy_wheel(c, e, NULL, arch, f);
 		return;
 	}
-	pr_say(f, PR_PASS, "PyTorch %s contains code for these GPUs", d->version);
+	pr_set(f, PR_PASS, "PyTorch %s contains code for these GPUs", d->version);
 }
 
 static void torch_arch(const struct pr_context *c, struct pr_finding *f)
@@ -414,7 +414,7 @@ static void torch_arch(const struct pr_context *c, struct pr_finding *f)
 		keep_worse(f, &one, &seen);
 	}
 	if (!seen)
-		pr_say(f, PR_SKIP, "the examined Python environments contain no PyTorch with CUDA");
+		pr_set(f, PR_SKIP, "the examined Python environments contain no PyTorch with CUDA");
 }
 const struct pr_check pr_check_torch_arch = {
 	.id = "python.arch",
@@ -441,16 +441,16 @@ static void glibc(const struct pr_context *c, struct pr_finding *f)
 			continue;
 		snprintf(least, sizeof(least), "%d.%d", major, minor);
 		if (gt_version_cmp(h->glibc.v, least) < 0) {
-			pr_say(f, PR_FAIL, "PyTorch in %s is built for glibc %s; this host has %s", h->pyenv[i].prefix,
+			pr_set(f, PR_FAIL, "PyTorch in %s is built for glibc %s; this host has %s", h->pyenv[i].prefix,
 			       least, h->glibc.v);
 			pr_remedy(f, "Use a newer Debian or a container of one; or the last wheel for this glibc: "
 				     "torch 2.6");
 			return;
 		}
-		pr_say(f, PR_PASS, "PyTorch in %s supports glibc %s", h->pyenv[i].prefix, h->glibc.v);
+		pr_set(f, PR_PASS, "PyTorch in %s supports glibc %s", h->pyenv[i].prefix, h->glibc.v);
 		return;
 	}
-	pr_say(f, PR_SKIP, "no PyTorch wheel declares its glibc, or the glibc of this host is unknown");
+	pr_set(f, PR_SKIP, "no PyTorch wheel declares its glibc, or the glibc of this host is unknown");
 }
 const struct pr_check pr_check_glibc = {
 	.id = "python.glibc",

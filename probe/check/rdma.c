@@ -16,7 +16,7 @@ static bool no_port(const struct pr_context *c, struct pr_finding *f)
 {
 	if (c->host->rdma_ports.n)
 		return false;
-	pr_say(f, PR_SKIP, "no InfiniBand or RoCE port");
+	pr_set(f, PR_SKIP, "no InfiniBand or RoCE port");
 	return true;
 }
 
@@ -56,11 +56,11 @@ static void state(const struct pr_context *c, struct pr_finding *f)
 
 		active += is_active(p);
 		if (p->state.state != PR_PRESENT) {
-			pr_say(f, PR_NOT_KNOWN, "the state of %s port %d is %s", p->device, p->port, pr_state_name(p->state.state));
+			pr_set(f, PR_NOT_KNOWN, "the state of %s port %d is %s", p->device, p->port, pr_state_name(p->state.state));
 			return;
 		}
 		if (!p->ethernet && p->state.v == PR_RDMA_INIT) {
-			pr_say(f, PR_WARN, "%s port %d has a link, but the subnet manager has not activated it", p->device,
+			pr_set(f, PR_WARN, "%s port %d has a link, but the subnet manager has not activated it", p->device,
 					p->port);
 			pr_remedy(f, "Check that a subnet manager runs on the switch or on a host of this fabric:\n  ibstat %s; "
 					"sminfo",
@@ -69,12 +69,12 @@ static void state(const struct pr_context *c, struct pr_finding *f)
 		}
 		if (is_active(p) || others < 2)
 			continue;
-		pr_say(f, PR_WARN, "%s port %d is down%s, but %zu ports of the same model are active", p->device, p->port,
+		pr_set(f, PR_WARN, "%s port %d is down%s, but %zu ports of the same model are active", p->device, p->port,
 		       pr_or(p->phys_state, 0) == PR_RDMA_POLLING ? " (it finds no partner)" : "", others);
 		pr_remedy(f, "Check cable, transceiver and the switch port:\n  ibstat %s; mlxlink -d %s -m", p->device, p->device);
 		return;
 	}
-	pr_say(f, PR_PASS, "%zu of %zu ports are active, and no port is down where those of the same model are active", active,
+	pr_set(f, PR_PASS, "%zu of %zu ports are active, and no port is down where those of the same model are active", active,
 	       h->rdma_ports.n);
 }
 const struct pr_check pr_check_rdma_state = {
@@ -105,15 +105,15 @@ static void rate(const struct pr_context *c, struct pr_finding *f)
 				continue;
 			if (!is_active(other) || !are_siblings(p, other) || p->rate_gbit.v >= pr_or(other->rate_gbit, 0))
 				continue;
-			pr_say(f, PR_WARN, "%s port %d runs at %s, but %s of the same model at %s", p->device, p->port, p->rate.v,
+			pr_set(f, PR_WARN, "%s port %d runs at %s, but %s of the same model at %s", p->device, p->port, p->rate.v,
 			       other->device, other->rate.v);
 			pr_remedy(f, "Check cable, transceiver and the speed of the switch port:\n  mlxlink -d %s -m", p->device);
 			return;
 		}
 	if (known < active)
-		pr_say(f, PR_NOT_KNOWN, "the rate of an active port cannot be read");
+		pr_set(f, PR_NOT_KNOWN, "the rate of an active port cannot be read");
 	else
-		pr_say(f, active ? PR_PASS : PR_SKIP,
+		pr_set(f, active ? PR_PASS : PR_SKIP,
 		       active ? "active ports of the same model run at the same rate" : "no port is active");
 }
 const struct pr_check pr_check_rdma_rate = {
@@ -149,7 +149,7 @@ static void errors(const struct pr_context *c, struct pr_finding *f)
 			unread += p->error[k].state == PR_UNREADABLE || p->error[k].state == PR_BROKEN;
 			if (!is_frequent(h, p->error[k]))
 				continue;
-			pr_say(f, PR_WARN, "%s port %d has %ld errors in %s, more than %d per day of uptime", p->device, p->port,
+			pr_set(f, PR_WARN, "%s port %d has %ld errors in %s, more than %d per day of uptime", p->device, p->port,
 			       p->error[k].v, pr_rdma_error_files[k], ERRORS_A_DAY);
 			pr_remedy(f, "Reseat or clean the cable and its connectors, and read the counters again under load:\n"
 				     "  grep . /sys/class/infiniband/%s/ports/%d/counters/*err*\n  mlxlink -d %s -m -c",
@@ -158,9 +158,9 @@ static void errors(const struct pr_context *c, struct pr_finding *f)
 			return;
 		}
 	if (unread)
-		pr_say(f, PR_NOT_KNOWN, "the error counters of an InfiniBand or RoCE port cannot be read");
+		pr_set(f, PR_NOT_KNOWN, "the error counters of an InfiniBand or RoCE port cannot be read");
 	else
-		pr_say(f, known ? PR_PASS : PR_SKIP, known ? "the ports have at most a few link errors" :
+		pr_set(f, known ? PR_PASS : PR_SKIP, known ? "the ports have at most a few link errors" :
 				"no port has error counters");
 }
 const struct pr_check pr_check_rdma_errors = {
@@ -191,13 +191,13 @@ static void firmware(const struct pr_context *c, struct pr_finding *f)
 			known++;
 			if (!strcmp(p->firmware.v, other->firmware.v))
 				continue;
-			pr_say(f, PR_WARN, "%s has firmware %s, but %s of the same model %s", p->device, p->firmware.v,
+			pr_set(f, PR_WARN, "%s has firmware %s, but %s of the same model %s", p->device, p->firmware.v,
 					other->device,
 			       other->firmware.v);
 			pr_remedy(f, "Install the same firmware on both, at a time without jobs:\n  mlxfwmanager --query");
 			return;
 		}
-	pr_say(f, known ? PR_PASS : PR_SKIP, known ? "cards of the same model have the same firmware" :
+	pr_set(f, known ? PR_PASS : PR_SKIP, known ? "cards of the same model have the same firmware" :
 			"no two cards of one model");
 }
 const struct pr_check pr_check_rdma_firmware = {
@@ -227,7 +227,7 @@ static void gid(const struct pr_context *c, struct pr_finding *f)
 		known++;
 		if (p->gids_v2.v && (pr_or(p->gids_v2_ipv4, 0) || !with_ipv4))
 			continue;
-		pr_say(f, PR_WARN, p->gids_v2.v ? "%s port %d has no RoCE v2 GID with an IPv4 address, but other ports have one" :
+		pr_set(f, PR_WARN, p->gids_v2.v ? "%s port %d has no RoCE v2 GID with an IPv4 address, but other ports have one" :
 						  "%s port %d has no RoCE v2 GID: packets cannot cross a router", p->device,
 						  p->port);
 		pr_remedy(f, "Give its interface an address, and choose an entry of this list with NCCL_IB_GID_INDEX:\n  "
@@ -235,7 +235,7 @@ static void gid(const struct pr_context *c, struct pr_finding *f)
 			  p->device);
 		return;
 	}
-	pr_say(f, known ? PR_PASS : PR_SKIP, known ? "every active RoCE port has a RoCE v2 GID" :
+	pr_set(f, known ? PR_PASS : PR_SKIP, known ? "every active RoCE port has a RoCE v2 GID" :
 			"no active RoCE port reports its GIDs");
 }
 const struct pr_check pr_check_rdma_gid = {
@@ -275,14 +275,14 @@ static void frames(const struct pr_context *c, struct pr_finding *f)
 			known++;
 			if (a->mtu.v == b->mtu.v)
 				continue;
-			pr_say(f, PR_WARN, "%s (%s) has MTU %ld, but %s (%s) of the same model has %ld", p->device, a->shown,
+			pr_set(f, PR_WARN, "%s (%s) has MTU %ld, but %s (%s) of the same model has %ld", p->device, a->shown,
 					a->mtu.v,
 			       q->device, b->shown, b->mtu.v);
 			pr_remedy(f, "Set the larger one if the switch supports it:\n  ip link set %s mtu %ld",
 				  a->mtu.v < b->mtu.v ? a->name : b->name, GT_MAX(a->mtu.v, b->mtu.v));
 			return;
 		}
-	pr_say(f, known ? PR_PASS : PR_SKIP, known ? "active RoCE ports of the same model have the same MTU" :
+	pr_set(f, known ? PR_PASS : PR_SKIP, known ? "active RoCE ports of the same model have the same MTU" :
 			"no two active RoCE ports");
 }
 const struct pr_check pr_check_rdma_mtu = {

@@ -92,7 +92,7 @@ static bool judge_torch(const struct pr_context *c, const struct pr_pyenv *e, co
 	bool built = strstr(d->version, "+rocm");
 
 	if (!built && (e->torch_cuda || strstr(d->version, "+cpu"))) {
-		pr_say(f, PR_FAIL, "PyTorch %s in %s is built for %s, so it does not use the AMD GPUs", d->version, e->prefix,
+		pr_set(f, PR_FAIL, "PyTorch %s in %s is built for %s, so it does not use the AMD GPUs", d->version, e->prefix,
 		       e->torch_cuda ? "CUDA" : "CPUs");
 		if (torch)
 			pr_remedy(f, "  %s/bin/python3 -m pip install --force-reinstall 'torch==%s.*' --index-url "
@@ -100,7 +100,7 @@ static bool judge_torch(const struct pr_context *c, const struct pr_pyenv *e, co
 		return true;
 	}
 	if (built && pr_rocm_code(c->fs, release, gfx) == PR_ROCM_NO) {
-		pr_say(f, PR_FAIL, "PyTorch %s in %s contains no code for the AMD GPUs (%s)", d->version, e->prefix, gfx);
+		pr_set(f, PR_FAIL, "PyTorch %s in %s contains no code for the AMD GPUs (%s)", d->version, e->prefix, gfx);
 		if (torch)
 			pr_remedy(f, "  %s/bin/python3 -m pip install --force-reinstall 'torch==%s.*' --index-url "
 				     "https://download.pytorch.org/whl/rocm%s", e->prefix, torch, rocm);
@@ -115,7 +115,7 @@ static void torch_rocm(const struct pr_context *c, struct pr_finding *f)
 	size_t found = 0, unknown = 0;
 
 	if (!pr_first_gfx(h) || h->n_gpu) {
-		pr_say(f, PR_SKIP, h->n_gpu ? "the host has NVIDIA GPUs" : "no AMD GPU that KFD lists");
+		pr_set(f, PR_SKIP, h->n_gpu ? "the host has NVIDIA GPUs" : "no AMD GPU that KFD lists");
 		return;
 	}
 	for (size_t i = 0; i < h->n_pyenv; i++) {
@@ -131,10 +131,10 @@ static void torch_rocm(const struct pr_context *c, struct pr_finding *f)
 			return;
 	}
 	if (unknown)
-		pr_say(f, PR_NOT_KNOWN, "it is unknown whether the installed PyTorch contains code for the AMD GPUs (%s)",
+		pr_set(f, PR_NOT_KNOWN, "it is unknown whether the installed PyTorch contains code for the AMD GPUs (%s)",
 		       pr_first_gfx(h));
 	else
-		pr_say(f, found ? PR_PASS : PR_SKIP, found ? "PyTorch is built for ROCm and for these GPUs" :
+		pr_set(f, found ? PR_PASS : PR_SKIP, found ? "PyTorch is built for ROCm and for these GPUs" :
 				"PyTorch is not installed");
 }
 const struct pr_check pr_check_torch_rocm = {

@@ -74,10 +74,10 @@ static const struct pr_key *signer_of(const struct pr_host *h)
 static void report_trusted(const struct pr_host *h, const char *who, struct pr_finding *f)
 {
 	if (!was_rejected(h)) {
-		pr_say(f, PR_PASS, "%s; the nvidia module is signed by \"%s\", which this firmware trusts", why_signed(h), who);
+		pr_set(f, PR_PASS, "%s; the nvidia module is signed by \"%s\", which this firmware trusts", why_signed(h), who);
 		return;
 	}
-	pr_say(f, PR_WARN, "%s and the kernel has rejected a module since boot; but the nvidia module is signed by \"%s\", "
+	pr_set(f, PR_WARN, "%s and the kernel has rejected a module since boot; but the nvidia module is signed by \"%s\", "
 			   "which this firmware trusts", why_signed(h), who);
 	pr_remedy(f, "  modprobe nvidia\nIf that is rejected too, this kernel does not take the machine owner's keys: boot "
 		     "Debian's own");
@@ -89,13 +89,13 @@ static void report_untrusted(const struct pr_host *h, const struct pr_key *signe
 	const char *source = h->driver.dkms_source.v ? h->driver.dkms_source.v : "nvidia/VERSION";
 
 	if (find_key(h, signer, "MokNew")) {
-		pr_say(f, PR_FAIL, "%s; the nvidia module is signed by \"%s\", whose certificate is enrolled at the next boot",
+		pr_set(f, PR_FAIL, "%s; the nvidia module is signed by \"%s\", whose certificate is enrolled at the next boot",
 		       why_signed(h), who);
 		pr_remedy(f, "  reboot\nand give the blue screen (MokManager: Enroll MOK) the password that mokutil asked for");
 		return;
 	}
 	/* no kernel contains a key of this host; another key may be built into this kernel */
-	pr_say(f, file || was_rejected(h) ? PR_FAIL : PR_WARN,
+	pr_set(f, file || was_rejected(h) ? PR_FAIL : PR_WARN,
 	       "%s; the nvidia module is signed by \"%s\", which this firmware does not trust", why_signed(h), who);
 	if (file)
 		pr_remedy(f, "Enrol the certificate; " SCREEN ":\n  mokutil --import %s; reboot", file->where);
@@ -134,19 +134,19 @@ static void not_loaded(const struct pr_host *h, struct pr_finding *f)
 	const char *on = why_signed(h), *source = h->driver.dkms_source.v ? h->driver.dkms_source.v : "nvidia/VERSION";
 
 	if (pr_has(h->secure_boot.signature) && !h->secure_boot.signature.v) {
-		pr_say(f, PR_FAIL, "%s and the nvidia module is built but not loaded: it is not signed", on);
+		pr_set(f, PR_FAIL, "%s and the nvidia module is built but not loaded: it is not signed", on);
 		pr_remedy(f, "Rebuild the module, which signs it, then enrol DKMS's key; " SCREEN ":\n"
 			     "  dkms remove %s -k %s && dkms install %s -k %s\n" ENROL,
 			  source, release(h), source, release(h));
 	} else if (by_keys(h, f)) {
 		return;
 	} else if (was_rejected(h)) {
-		pr_say(f, PR_FAIL, "%s and the kernel rejected the nvidia module: its signing key is not enrolled", on);
+		pr_set(f, PR_FAIL, "%s and the kernel rejected the nvidia module: its signing key is not enrolled", on);
 		pr_remedy(f, "Enrol DKMS's key; " SCREEN ":\n" ENROL);
 	} else if (log_has(h, ran)) {
-		pr_say(f, PR_PASS, "%s, and the nvidia module has run since boot, so its signature is accepted", on);
+		pr_set(f, PR_PASS, "%s, and the nvidia module has run since boot, so its signature is accepted", on);
 	} else {
-		pr_say(f, PR_WARN, "%s and the nvidia module is built but not loaded: its signing key may not be enrolled", on);
+		pr_set(f, PR_WARN, "%s and the nvidia module is built but not loaded: its signing key may not be enrolled", on);
 		pr_remedy(f, "  modprobe nvidia\nIf that says that the key was rejected, enrol DKMS's; " SCREEN ":\n" ENROL);
 	}
 }
@@ -158,13 +158,13 @@ static void secure_boot(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (h->driver.module_version.state == PR_PRESENT)
-		pr_say(f, PR_PASS, "the module is loaded, so its signature is accepted");
+		pr_set(f, PR_PASS, "the module is loaded, so its signature is accepted");
 	else if (signed_only(h) && pr_or(h->driver.module_file, 0) == 1)
 		not_loaded(h, f);
 	else if (pr_or(h->secure_boot.shim_off, 0))
-		pr_say(f, PR_PASS, "Secure Boot is on, but shim is configured not to check (mokutil --disable-validation)");
+		pr_set(f, PR_PASS, "Secure Boot is on, but shim is configured not to check (mokutil --disable-validation)");
 	else
-		pr_say(f, PR_PASS, "Secure Boot is %s",
+		pr_set(f, PR_PASS, "Secure Boot is %s",
 		       pr_or(h->secure_boot.on, 0) ? "on" :
 		       pr_has(h->secure_boot.on)   ? "off" :
 							 "not in use as far as can be seen");

@@ -14,9 +14,9 @@ static const char *value_of(const struct pr_context *c, const char *name, struct
 	enum pr_state state = s ? s->now.state : PR_UNKNOWN;
 
 	if (state == PR_ABSENT)
-		pr_say(f, PR_SKIP, "this kernel has no %s", name);
+		pr_set(f, PR_SKIP, "this kernel has no %s", name);
 	else if (state != PR_PRESENT)
-		pr_say(f, PR_NOT_KNOWN, "the value of %s is %s", name, pr_state_name(state));
+		pr_set(f, PR_NOT_KNOWN, "the value of %s is %s", name, pr_state_name(state));
 	return state == PR_PRESENT ? s->now.v : NULL;
 }
 
@@ -45,10 +45,10 @@ static void judge_setting(const struct pr_context *c, struct pr_finding *f)
 	if (!now)
 		return;
 	if (strcmp(now, rule->bad)) {
-		pr_say(f, PR_PASS, "%s", rule->pass);
+		pr_set(f, PR_PASS, "%s", rule->pass);
 		return;
 	}
-	pr_say(f, PR_ADVICE, "%s", rule->cost);
+	pr_set(f, PR_ADVICE, "%s", rule->cost);
 	set_instead(c, f, rule->setting, rule->value, rule->risk);
 }
 
@@ -99,12 +99,12 @@ static void hugepages(const struct pr_context *c, struct pr_finding *f)
 		return;
 	gt_parse_i64(now, &n); /* probe/host/settings.c has already checked the range */
 	if (!n) {
-		pr_say(f, PR_PASS, "no memory is reserved for huge pages");
+		pr_set(f, PR_PASS, "no memory is reserved for huge pages");
 		return;
 	}
 	gt_format_bytes(each, sizeof(each), (uint64_t)page);
 	gt_format_bytes(all, sizeof(all), (uint64_t)page * (uint64_t)n);
-	pr_say(f, PR_ADVICE, "%ld pages of %s (%s) are reserved: PyTorch and most trainers never use them, and the page "
+	pr_set(f, PR_ADVICE, "%ld pages of %s (%s) are reserved: PyTorch and most trainers never use them, and the page "
 			     "cache loses the memory", n, each, all);
 	boot = pool_from_boot(c->host, page) ? pr_remove_word_lines(c->host, "hugepages=") : NULL;
 	lines = pr_setting_lines(pr_find_setting(c->host, "vm.nr_hugepages"), "0");
@@ -128,15 +128,15 @@ static void shmem(const struct pr_context *c, struct pr_finding *f)
 	if (!now)
 		return;
 	if (!strcmp(now, "force")) {
-		pr_say(f, PR_ADVICE, "shared memory always uses huge pages: each small tensor from a loader worker takes 2 "
+		pr_set(f, PR_ADVICE, "shared memory always uses huge pages: each small tensor from a loader worker takes 2 "
 				     "MiB of /dev/shm");
 		pr_remedy(f, "  echo never > /sys/kernel/mm/transparent_hugepage/shmem_enabled");
 	} else if (c->host->mem.shm_huge && strcmp(now, "deny")) {
-		pr_say(f, PR_ADVICE, "/dev/shm is mounted with huge=always: each small tensor from a loader worker takes 2 "
+		pr_set(f, PR_ADVICE, "/dev/shm is mounted with huge=always: each small tensor from a loader worker takes 2 "
 				     "MiB of it");
 		pr_remedy(f, "  mount -o remount,huge=never /dev/shm\nand write the same option into /etc/fstab.");
 	} else {
-		pr_say(f, PR_PASS, "a small tensor in /dev/shm takes no huge page");
+		pr_set(f, PR_PASS, "a small tensor in /dev/shm takes no huge page");
 	}
 }
 const struct pr_check pr_check_thp_shmem = {
@@ -156,15 +156,15 @@ static void shmmax(const struct pr_context *c, struct pr_finding *f)
 	if (!now)
 		return;
 	if (!pr_has(c->host->mem.total_bytes)) {
-		pr_say(f, PR_NOT_KNOWN, "the amount of memory cannot be read");
+		pr_set(f, PR_NOT_KNOWN, "the amount of memory cannot be read");
 		return;
 	}
 	gt_parse_u64(now, &v); /* the kernel's default exceeds an int64_t */
 	if (v >= (uint64_t)c->host->mem.total_bytes.v / 2) {
-		pr_say(f, PR_PASS, "a shared memory segment can have half of memory or more");
+		pr_set(f, PR_PASS, "a shared memory segment can have half of memory or more");
 		return;
 	}
-	pr_say(f, PR_ADVICE, "a System V shared memory segment must be smaller than half of memory; the kernel's default has "
+	pr_set(f, PR_ADVICE, "a System V shared memory segment must be smaller than half of memory; the kernel's default has "
 			     "no limit");
 	set_instead(c, f, "kernel.shmmax", "18446744073692774399", "");
 }
@@ -198,17 +198,17 @@ static void nmi_watchdog(const struct pr_context *c, struct pr_finding *f)
 	const char *now = value_of(c, "kernel.nmi_watchdog", f);
 
 	if (c->host->virt.state == PR_PRESENT) {
-		pr_say(f, PR_SKIP, "a virtual machine has no hardware counter for it");
+		pr_set(f, PR_SKIP, "a virtual machine has no hardware counter for it");
 		return;
 	}
 	if (!now)
 		return;
 	if (strcmp(now, "0")) {
-		pr_say(f, PR_PASS, "a kernel that hangs with interrupts off is reported");
+		pr_set(f, PR_PASS, "a kernel that hangs with interrupts off is reported");
 	} else if (!gt_streq(c->host->kernel.arch.v, "x86_64")) {
-		pr_say(f, PR_SKIP, "Debian kernels have this detector on x86_64 only");
+		pr_set(f, PR_SKIP, "Debian kernels have this detector on x86_64 only");
 	} else {
-		pr_say(f, PR_ADVICE, "the watchdog is off: a kernel that hangs with interrupts off is not reported");
+		pr_set(f, PR_ADVICE, "the watchdog is off: a kernel that hangs with interrupts off is not reported");
 		set_instead(c, f, "kernel.nmi_watchdog", "1", "Not while perf, likwid or nsys need the counter:");
 	}
 }
@@ -232,10 +232,10 @@ static void rmem_default(const struct pr_context *c, struct pr_finding *f)
 		return;
 	gt_parse_i64(now, &bytes);
 	if (bytes <= 4 << 20) {
-		pr_say(f, PR_PASS, "programs that need a larger receive buffer request it");
+		pr_set(f, PR_PASS, "programs that need a larger receive buffer request it");
 		return;
 	}
-	pr_say(f, PR_ADVICE, "every UDP and Unix socket of the host may use a receive buffer of %ld bytes; a program that "
+	pr_set(f, PR_ADVICE, "every UDP and Unix socket of the host may use a receive buffer of %ld bytes; a program that "
 			     "needs more than the default can request it, up to net.core.rmem_max", bytes);
 	set_instead(c, f, "net.core.rmem_default", "212992", "The same applies to net.core.wmem_default.");
 }
@@ -254,10 +254,10 @@ static void busy_read(const struct pr_context *c, struct pr_finding *f)
 	if (!now)
 		return;
 	if (!strcmp(now, "0")) {
-		pr_say(f, PR_PASS, "readers of sockets sleep until data arrives");
+		pr_set(f, PR_PASS, "readers of sockets sleep until data arrives");
 		return;
 	}
-	pr_say(f, PR_ADVICE, "each reader of a socket spins for up to %s us, on cores that loader workers need", now);
+	pr_set(f, PR_ADVICE, "each reader of a socket spins for up to %s us, on cores that loader workers need", now);
 	set_instead(c, f, "net.core.busy_read", "0", "The same applies to net.core.busy_poll.");
 }
 const struct pr_check pr_check_busy_read = {

@@ -30,7 +30,7 @@ static void reference_blas(const struct pr_host *h, struct pr_finding *f)
 {
 	const struct pr_pyenv *e = system_python(h);
 
-	pr_say(f, PR_WARN, "libblas.so.3 is the reference BLAS, which uses one core and no vector unit (PyTorch trains an MLP at "
+	pr_set(f, PR_WARN, "libblas.so.3 is the reference BLAS, which uses one core and no vector unit (PyTorch trains an MLP at "
 			   "400 samples/s with it and at 12,400 with OpenBLAS)%s%s%s",
 	       e ? "; it is loaded by " : "", !e ? "" : e->python ? e->python : e->prefix, e ? ", which has NumPy or PyTorch" : "");
 	pr_remedy(f, "This also selects OpenBLAS, unless the alternative was set by hand:\n"
@@ -42,15 +42,15 @@ static void blas(const struct pr_context *c, struct pr_finding *f)
 	struct pr_str b = c->host->blas;
 
 	if (!b.v) {
-		pr_say(f, PR_SKIP, "no system-wide BLAS alternative is installed");
+		pr_set(f, PR_SKIP, "no system-wide BLAS alternative is installed");
 	} else if (!strcmp(b.v, "blas")) {
 		reference_blas(c->host, f);
 	} else if (!strcmp(b.v, "openblas-pthread")) {
-		pr_say(f, PR_WARN, "the threads of OpenBLAS compete with OpenMP for the same cores: libblas.so.3 is "
+		pr_set(f, PR_WARN, "the threads of OpenBLAS compete with OpenMP for the same cores: libblas.so.3 is "
 				   "openblas-pthread (PyTorch on two cores: 1.7 to 2.7 times slower)");
 		pr_remedy(f, "  @{openblas}\n  @{select-openblas}");
 	} else {
-		pr_say(f, PR_PASS, "libblas.so.3 is %s", b.v);
+		pr_set(f, PR_PASS, "libblas.so.3 is %s", b.v);
 	}
 }
 const struct pr_check pr_check_blas = {
@@ -109,25 +109,25 @@ static void blas_kernels(const struct pr_context *c, struct pr_finding *f)
 	const char *set = pr_getenv(h, "OPENBLAS_CORETYPE");
 
 	if (!gt_streq(h->kernel.arch.v, "x86_64"))
-		pr_say(f, PR_SKIP, "the age of OpenBLAS kernels is known for x86-64 only");
+		pr_set(f, PR_SKIP, "the age of OpenBLAS kernels is known for x86-64 only");
 	else if (h->openblas_state == PR_UNKNOWN)
-		pr_say(f, PR_SKIP, "OpenBLAS was not queried for its kernels");
+		pr_set(f, PR_SKIP, "OpenBLAS was not queried for its kernels");
 	else if (h->openblas_state == PR_BROKEN)
-		pr_say(f, PR_NOT_KNOWN, "the OpenBLAS fact of this capture is malformed");
+		pr_set(f, PR_NOT_KNOWN, "the OpenBLAS fact of this capture is malformed");
 	else if (!first)
-		pr_say(f, PR_SKIP, "no OpenBLAS is installed that a program would load");
+		pr_set(f, PR_SKIP, "no OpenBLAS is installed that a program would load");
 	else if (old && set && !pr_openblas_is_old(set, h->cpu.flags, h->cpu.vendor.v))
-		pr_say(f, PR_PASS, "the environment selects the kernels of OpenBLAS: OPENBLAS_CORETYPE=%.40s", set);
+		pr_set(f, PR_PASS, "the environment selects the kernels of OpenBLAS: OPENBLAS_CORETYPE=%.40s", set);
 	else if (old) {
-		pr_say(f, PR_WARN, "OpenBLAS %s does not know this processor: %s uses the kernels of a %s (%s), although %s "
+		pr_set(f, PR_WARN, "OpenBLAS %s does not know this processor: %s uses the kernels of a %s (%s), although %s "
 				   "is available", old->version ? old->version : "(unknown version)", old->path, old->core,
 		       pr_isa_name(pr_openblas_isa(old->core)),
 		       pr_isa_name(pr_openblas_isa(pr_openblas_fit(h->cpu.flags, h->cpu.vendor.v, 0))));
 		remedy_openblas(h, f, old);
 	} else if (!first->core)
-		pr_say(f, PR_SKIP, "%s", first->why ? first->why : "OpenBLAS does not report its kernels");
+		pr_set(f, PR_SKIP, "%s", first->why ? first->why : "OpenBLAS does not report its kernels");
 	else
-		pr_say(f, PR_PASS, "%s uses the kernels of a %s", first->path, first->core);
+		pr_set(f, PR_PASS, "%s uses the kernels of a %s", first->path, first->core);
 }
 const struct pr_check pr_check_blas_kernels = {
 	.id = "host.blas-kernels",
@@ -166,20 +166,20 @@ static void shm(const struct pr_context *c, struct pr_finding *f)
 	char text[32];
 
 	if (!pr_has(size)) {
-		pr_say(f, size.state == PR_ABSENT ? PR_WARN : PR_NOT_KNOWN, "/dev/shm is %s", pr_state_name(size.state));
+		pr_set(f, size.state == PR_ABSENT ? PR_WARN : PR_NOT_KNOWN, "/dev/shm is %s", pr_state_name(size.state));
 		return;
 	}
 	gt_format_bytes(text, sizeof(text), (uint64_t)size.v);
 	if (c->host->stale_shm && pr_or(c->host->mem.shm_free_bytes, INT64_MAX) < 1 << 20) {
-		pr_say(f, PR_WARN, "/dev/shm (%s) is full and contains %zu files that NCCL left there", text, c->host->stale_shm);
+		pr_set(f, PR_WARN, "/dev/shm (%s) is full and contains %zu files that NCCL left there", text, c->host->stale_shm);
 		more_shm(c, f, "When no job runs:  rm /dev/shm/nccl-*");
 		return;
 	}
 	if (size.v >= shm_enough(c->host)) {
-		pr_say(f, PR_PASS, "/dev/shm has %s", text);
+		pr_set(f, PR_PASS, "/dev/shm has %s", text);
 		return;
 	}
-	pr_say(f, PR_WARN, "/dev/shm has only %s: data-loader workers and NCCL share memory through it", text);
+	pr_set(f, PR_WARN, "/dev/shm has only %s: data-loader workers and NCCL share memory through it", text);
 	more_shm(c, f, NULL);
 }
 const struct pr_check pr_check_shm = {
@@ -195,7 +195,7 @@ const struct pr_check pr_check_shm = {
 /* AMD's guides for MI200 and MI300 switch it off, and RCCL warns about it at its start. */
 static void advise_off(struct pr_finding *f)
 {
-	pr_say(f, PR_ADVICE, "automatic NUMA balancing is on: it unmaps pages that Instinct GPUs use, and RCCL's speed varies");
+	pr_set(f, PR_ADVICE, "automatic NUMA balancing is on: it unmaps pages that Instinct GPUs use, and RCCL's speed varies");
 	pr_remedy(f, "  sysctl -w kernel.numa_balancing=0\nAt every boot:\n"
 		     "  echo kernel.numa_balancing=0 > /etc/sysctl.d/90-numa-balancing.conf");
 }
@@ -205,15 +205,15 @@ static void balancing(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 
 	if (h->n_node < 2)
-		pr_say(f, PR_SKIP, "one NUMA node");
+		pr_set(f, PR_SKIP, "one NUMA node");
 	else if (!pr_has(h->numa_balancing))
-		pr_say(f, h->numa_balancing.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN,
+		pr_set(f, h->numa_balancing.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN,
 		       h->numa_balancing.state == PR_ABSENT ? "this kernel has no NUMA balancing" :
 							      "/proc/sys/kernel/numa_balancing cannot be read");
 	else if (h->numa_balancing.v && pr_has_instinct(h))
 		advise_off(f);
 	else
-		pr_say(f, PR_PASS, "automatic NUMA balancing is %s; for jobs bound to nodes gputune can measure it off",
+		pr_set(f, PR_PASS, "automatic NUMA balancing is %s; for jobs bound to nodes gputune can measure it off",
 		       h->numa_balancing.v ? "on" : "off");
 }
 const struct pr_check pr_check_balancing = {
@@ -243,11 +243,11 @@ static void governor(const struct pr_context *c, struct pr_finding *f)
 	for (size_t i = 0; i < h->n_cpufreq; i++)
 		if (gt_streq(h->cpufreq[i].governor.v, "powersave") && !only_hints(&h->cpufreq[i]) && h->cpufreq[i].available.v &&
 		    strstr(h->cpufreq[i].available.v, "performance")) {
-			pr_say(f, PR_WARN, "the CPU frequency governor is powersave (%s)", h->cpufreq[i].policy);
+			pr_set(f, PR_WARN, "the CPU frequency governor is powersave (%s)", h->cpufreq[i].policy);
 			pr_remedy(f, "Measure what performance brings here:  gputune plan --only cpu.governor");
 			return;
 		}
-	pr_say(f, h->n_cpufreq ? PR_PASS : PR_SKIP,
+	pr_set(f, h->n_cpufreq ? PR_PASS : PR_SKIP,
 	       h->n_cpufreq ? "no CPU is limited to a low frequency" : "the CPU frequency cannot be set here (usual in a VM)");
 }
 const struct pr_check pr_check_governor = {
@@ -264,13 +264,13 @@ static void quota(const struct pr_context *c, struct pr_finding *f)
 	unsigned allowed = gt_set_count(&h->cpu.allowed);
 
 	if (h->cpu.unknown) {
-		pr_say(f, PR_NOT_KNOWN, "the number of CPUs cannot be read");
+		pr_set(f, PR_NOT_KNOWN, "the number of CPUs cannot be read");
 	} else if (pr_has(h->cpu.quota_millicpu) && h->cpu.quota_millicpu.v < 1000 * (int64_t)allowed) {
-		pr_say(f, PR_WARN, "the cgroup allows %.1f CPUs of time on %u CPUs: with as many threads as CPUs they are "
+		pr_set(f, PR_WARN, "the cgroup allows %.1f CPUs of time on %u CPUs: with as many threads as CPUs they are "
 				   "throttled every period", (double)h->cpu.quota_millicpu.v / 1000, allowed);
 		pr_remedy(f, "Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota");
 	} else {
-		pr_say(f, PR_PASS, "%u of %zu CPUs may be used, without a quota", allowed, h->cpu.n_cpu);
+		pr_set(f, PR_PASS, "%u of %zu CPUs may be used, without a quota", allowed, h->cpu.n_cpu);
 	}
 }
 const struct pr_check pr_check_quota = {
@@ -288,7 +288,7 @@ static void memory(const struct pr_context *c, struct pr_finding *f)
 	int64_t sum = 0;
 
 	if (!pr_has(h->mem.total_bytes)) {
-		pr_say(f, PR_NOT_KNOWN, "the amount of memory cannot be read (%s)", pr_state_name(h->mem.total_bytes.state));
+		pr_set(f, PR_NOT_KNOWN, "the amount of memory cannot be read (%s)", pr_state_name(h->mem.total_bytes.state));
 		return;
 	}
 	for (size_t i = 0; i < h->n_gpu; i++)
@@ -296,13 +296,13 @@ static void memory(const struct pr_context *c, struct pr_finding *f)
 	gt_format_bytes(total, sizeof(total), (uint64_t)h->mem.total_bytes.v);
 	gt_format_bytes(gpus, sizeof(gpus), (uint64_t)sum);
 	if (sum / 2 > h->mem.total_bytes.v) {
-		pr_say(f, PR_WARN, "the host has %s of memory, but its GPUs have %s", total, gpus);
+		pr_set(f, PR_WARN, "the host has %s of memory, but its GPUs have %s", total, gpus);
 		pr_remedy(f, "Load checkpoints with memory mapping (torch.load with mmap=True) and keep pinned buffers and "
 			     "workers few, or add memory");
 	} else if (sum) {
-		pr_say(f, PR_PASS, "%s of memory for %s on the GPUs", total, gpus);
+		pr_set(f, PR_PASS, "%s of memory for %s on the GPUs", total, gpus);
 	} else {
-		pr_say(f, PR_PASS, "%s of memory, %s", total, pr_or(h->mem.swap_total_bytes, 0) ? "with swap" : "no swap");
+		pr_set(f, PR_PASS, "%s of memory, %s", total, pr_or(h->mem.swap_total_bytes, 0) ? "with swap" : "no swap");
 	}
 }
 const struct pr_check pr_check_memory = {
@@ -321,15 +321,15 @@ static void memlock(const struct pr_context *c, struct pr_finding *f)
 	char text[32];
 
 	if (!h->rdma.n) {
-		pr_say(f, PR_SKIP, "no InfiniBand or RoCE device");
+		pr_set(f, PR_SKIP, "no InfiniBand or RoCE device");
 	} else if (!pr_has(h->mem.memlock_bytes)) {
-		pr_say(f, PR_NOT_KNOWN, "the limit of locked memory cannot be read (%s)",
+		pr_set(f, PR_NOT_KNOWN, "the limit of locked memory cannot be read (%s)",
 					pr_state_name(h->mem.memlock_bytes.state));
 	} else if (h->mem.memlock_bytes.v == INT64_MAX) {
-		pr_say(f, PR_PASS, "any amount of memory may be locked for %s", h->rdma.v[0]);
+		pr_set(f, PR_PASS, "any amount of memory may be locked for %s", h->rdma.v[0]);
 	} else {
 		gt_format_bytes(text, sizeof(text), (uint64_t)h->mem.memlock_bytes.v);
-		pr_say(f, PR_WARN, "only %s may be locked, but %s registers its buffers as locked memory", text, h->rdma.v[0]);
+		pr_set(f, PR_WARN, "only %s may be locked, but %s registers its buffers as locked memory", text, h->rdma.v[0]);
 		pr_remedy(f, h->container.state == PR_PRESENT ?
 				     "Start the container without the limit: add --ulimit memlock=-1 to docker run" :
 				     "Members of the group rdma may then lock all memory, at their next login:\n"
@@ -365,16 +365,16 @@ static void cpu_features(const struct pr_context *c, struct pr_finding *f)
 			snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", features[i].name);
 		}
 	if (!*h->cpu.flags && h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64") && strcmp(h->kernel.arch.v, "aarch64")) {
-		pr_say(f, PR_SKIP, "%s does not list its features", h->kernel.arch.v);
+		pr_set(f, PR_SKIP, "%s does not list its features", h->kernel.arch.v);
 	} else if (!*h->cpu.flags) {
-		pr_say(f, PR_NOT_KNOWN, "the features of the CPU cannot be read");
+		pr_set(f, PR_NOT_KNOWN, "the features of the CPU cannot be read");
 	} else if (pr_cpu_flag(h, "sse2") && !pr_cpu_flag(h, "avx2")) {
-		pr_say(f, PR_WARN, "the CPU %s AVX2: matrix products run several times slower, and some wheels do not start",
+		pr_set(f, PR_WARN, "the CPU %s AVX2: matrix products run several times slower, and some wheels do not start",
 		       h->virt.state == PR_PRESENT ? "of this virtual machine does not show" : "has no");
 		pr_remedy(f, h->virt.state == PR_PRESENT ? "Give the VM the host's CPU (libvirt: <cpu mode='host-passthrough'/>)" :
 							   "Train on another host; this one can still run small models");
 	} else {
-		pr_say(f, PR_PASS, "%s%s", *list ? list : "no relevant vector unit",
+		pr_set(f, PR_PASS, "%s%s", *list ? list : "no relevant vector unit",
 		       pr_cpu_flag(h, "amx_bf16") || pr_cpu_flag(h, "avx512_bf16") ? ": bfloat16 is fast on the CPU" : "");
 	}
 }

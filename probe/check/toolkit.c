@@ -20,7 +20,7 @@ static bool no_toolkit(const struct pr_context *c, struct pr_finding *f)
 {
 	if (c->host->driver.toolkits.n)
 		return false;
-	pr_say(f, PR_SKIP, "no CUDA toolkit under /usr/local");
+	pr_set(f, PR_SKIP, "no CUDA toolkit under /usr/local");
 	return true;
 }
 
@@ -67,7 +67,7 @@ static void ptx(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f) || no_toolkit(c, f))
 		return;
 	if (pr_compat_max_cuda(c->fs, driver, &cuda, NULL) <= 0) {
-		pr_say(f, PR_NOT_KNOWN, "the CUDA release of driver %s is not in this program's table", driver);
+		pr_set(f, PR_NOT_KNOWN, "the CUDA release of driver %s is not in this program's table", driver);
 		return;
 	}
 	for (size_t i = 0; i < h->driver.toolkits.n; i++) {
@@ -75,7 +75,7 @@ static void ptx(const struct pr_context *c, struct pr_finding *f)
 
 		if (strtol(version, NULL, 10) != strtol(cuda, NULL, 10) || gt_version_cmp(version, cuda) <= 0)
 			continue;
-		pr_say(f, PR_WARN, "toolkit %s generates PTX that driver %s, which supports CUDA %s, cannot compile",
+		pr_set(f, PR_WARN, "toolkit %s generates PTX that driver %s, which supports CUDA %s, cannot compile",
 		       version, driver, cuda);
 		step = ptx_driver(c, version);
 		up = pr_step_text(step);
@@ -83,7 +83,7 @@ static void ptx(const struct pr_context *c, struct pr_finding *f)
 			     "%s.%s%s", cuda, step ? "\n" : "", up);
 		return;
 	}
-	pr_say(f, PR_PASS, "the driver compiles the PTX of every installed toolkit");
+	pr_set(f, PR_PASS, "the driver compiles the PTX of every installed toolkit");
 }
 static const char *const after_toolkit[] = {"driver.loaded", "cuda.toolkit", NULL};
 const struct pr_check pr_check_ptx = {
@@ -135,7 +135,7 @@ static void host_compiler(const struct pr_context *c, struct pr_finding *f)
 	if (no_toolkit(c, f))
 		return;
 	if (!h->gcc.v) {
-		pr_say(f, PR_SKIP, "gcc is %s",
+		pr_set(f, PR_SKIP, "gcc is %s",
 		       h->gcc.state == PR_ABSENT ? "not installed" : "of an unknown version");
 		return;
 	}
@@ -146,20 +146,20 @@ static void host_compiler(const struct pr_context *c, struct pr_finding *f)
 		int r = pr_compat_get(c->fs, &pr_nvcc_gcc, version, &most, &err);
 
 		if (r < 0) {
-			pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+			pr_set(f, PR_NOT_KNOWN, "%s", err.msg);
 			return;
 		}
 		judged |= r > 0;
 		if (!r || atoi(h->gcc.v) <= atoi(most))
 			continue;
-		pr_say(f, PR_WARN, "gcc is %s, but nvcc of toolkit %s supports gcc up to %s", h->gcc.v, version, most);
+		pr_set(f, PR_WARN, "gcc is %s, but nvcc of toolkit %s supports gcc up to %s", h->gcc.v, version, most);
 		remedy_gcc(c, f, version, atoi(most));
 		return;
 	}
 	if (judged)
-		pr_say(f, PR_PASS, "nvcc supports gcc %s", h->gcc.v);
+		pr_set(f, PR_PASS, "nvcc supports gcc %s", h->gcc.v);
 	else
-		pr_say(f, PR_NOT_KNOWN,
+		pr_set(f, PR_NOT_KNOWN,
 		       "this program's table has no gcc limit for the installed toolkits: they are newer");
 }
 const struct pr_check pr_check_host_compiler = {
@@ -186,7 +186,7 @@ static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 	if (no_toolkit(c, f))
 		return;
 	if (!h->glibc.v) {
-		pr_say(f, PR_SKIP, "the version of glibc is unknown: there is no Debian package database");
+		pr_set(f, PR_SKIP, "the version of glibc is unknown: there is no Debian package database");
 		return;
 	}
 	first = agrees_from(h->glibc.v);
@@ -195,7 +195,7 @@ static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 
 		if (gt_version_cmp(version, first) >= 0)
 			continue;
-		pr_say(f, PR_WARN, "glibc %s and the headers of toolkit %s declare the same functions differently",
+		pr_set(f, PR_WARN, "glibc %s and the headers of toolkit %s declare the same functions differently",
 		       h->glibc.v, version);
 		pr_remedy(f,
 			  "Name them as the system's headers, among which nvcc lets that pass:\n"
@@ -205,7 +205,7 @@ static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 			  own ? own : "", own ? ", are the system's already" : "");
 		return;
 	}
-	pr_say(f, PR_PASS, "glibc %s and the headers of the toolkits are compatible", h->glibc.v);
+	pr_set(f, PR_PASS, "glibc %s and the headers of the toolkits are compatible", h->glibc.v);
 }
 const struct pr_check pr_check_toolkit_glibc = {
 	.id = "cuda.glibc",
@@ -226,17 +226,17 @@ static void hmm(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f))
 		return;
 	if (h->fabric.n_switch) {
-		pr_say(f, PR_SKIP, "with NVSwitch, error 802 has another cause");
+		pr_set(f, PR_SKIP, "with NVSwitch, error 802 has another cause");
 	} else if (!pr_or(h->fabric.hmm, 0)) {
-		pr_say(f, PR_PASS, "nvidia_uvm does not use the kernel's HMM");
+		pr_set(f, PR_PASS, "nvidia_uvm does not use the kernel's HMM");
 	} else if (fails) {
-		pr_say(f, PR_FAIL,
+		pr_set(f, PR_FAIL,
 		       "CUDA conflicts with the kernel's HMM (error 802): there is no NVSwitch, nvidia_uvm uses HMM, and the "
 		       "kernel's address randomisation can leave too little space for both");
 		pr_remedy(f, "  echo options nvidia_uvm uvm_disable_hmm=1 > /etc/modprobe.d/nvidia-hmm.conf\n"
 			     "  @{initramfs}; reboot");
 	} else {
-		pr_say(f, PR_PASS, "nvidia_uvm uses the kernel's HMM%s",
+		pr_set(f, PR_PASS, "nvidia_uvm uses the kernel's HMM%s",
 		       pr_has(h->cuda.init) ? " and CUDA initialises"
 						   : "; gpuprobe --cuda checks whether CUDA initialises with it");
 	}
@@ -265,17 +265,17 @@ static void visible(const struct pr_context *c, struct pr_finding *f)
 		return;
 	pr_visible(NULL, h, list, &seen);
 	if (!list) {
-		pr_say(f, PR_PASS, "CUDA_VISIBLE_DEVICES is not set: programs see every GPU");
+		pr_set(f, PR_PASS, "CUDA_VISIBLE_DEVICES is not set: programs see every GPU");
 		return;
 	}
 	if (!seen.bad[0] && seen.n) {
-		pr_say(f, PR_PASS, "CUDA_VISIBLE_DEVICES shows %d of %d GPUs", (int)seen.n, (int)count);
+		pr_set(f, PR_PASS, "CUDA_VISIBLE_DEVICES shows %d of %d GPUs", (int)seen.n, (int)count);
 		return;
 	}
 	if (!seen.n)
-		pr_say(f, PR_FAIL, "CUDA_VISIBLE_DEVICES=\"%.60s\" hides every GPU", list);
+		pr_set(f, PR_FAIL, "CUDA_VISIBLE_DEVICES=\"%.60s\" hides every GPU", list);
 	else
-		pr_say(f, PR_WARN, "CUDA_VISIBLE_DEVICES names \"%.40s\", %s: this and all following entries are ignored",
+		pr_set(f, PR_WARN, "CUDA_VISIBLE_DEVICES names \"%.40s\", %s: this and all following entries are ignored",
 		       seen.bad, seen.why);
 	pr_remedy(f, "  unset CUDA_VISIBLE_DEVICES\nor name GPUs from 0 to %d", (int)count - 1);
 }
