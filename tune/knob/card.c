@@ -85,7 +85,7 @@ static void want_irq_affinity(const struct tn_ctx *c, const struct tn_now *now, 
 	const struct pr_node *node = pr_node_of_port(c->host, port);
 	gt_autofree char *cpus = near_cpus(c, node);
 
-	tn_want(w, cpus, "%s is at node %d", port->name, node->id);
+	tn_set(w, cpus, "%s is at node %d", port->name, node->id);
 }
 
 static int check_cpu_list(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err)

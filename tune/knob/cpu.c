@@ -42,7 +42,7 @@ static const struct tn_precondition offered_profile = { "firmware that offers th
 
 static void want_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want(w, FASTEST, "no delay of the clock at the start of each burst of work");
+	tn_set(w, FASTEST, "no delay of the clock at the start of each burst of work");
 }
 
 static const char *const governor_choices[] = {"performance", "powersave", "ondemand", "conservative",
@@ -75,7 +75,7 @@ const struct tn_tunable tn_tunable_governor = {
 /* With intel_pstate and amd_pstate in active mode the governor is only a hint, and the preference decides. */
 static void want_epp(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want(w, FASTEST, "the processor itself controls its frequency");
+	tn_set(w, FASTEST, "the processor itself controls its frequency");
 }
 
 /* "default" is missing here. Drivers accept it, but a later read returns the name of the preset that it selected. */
@@ -124,9 +124,9 @@ static void want_min_perf(const struct tn_ctx *c, const struct tn_now *now, stru
 	int64_t most = max_perf(c);
 
 	if (most < 100)
-		tn_want_num(w, most, "the highest frequency that max_perf_pct allows, at any load");
+		tn_set_num(w, most, "the highest frequency that max_perf_pct allows, at any load");
 	else
-		tn_want_num(w, 100, "the highest turbo frequency, at any load");
+		tn_set_num(w, 100, "the highest turbo frequency, at any load");
 }
 
 const struct tn_tunable tn_tunable_min_perf = {
@@ -148,7 +148,7 @@ const struct tn_tunable tn_tunable_min_perf = {
 
 static void want_boost(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want(w, "1", "allows frequencies above the nominal one again");
+	tn_set(w, "1", "allows frequencies above the nominal one again");
 }
 
 static const char *const boost_choices[] = {"0", "1", NULL};
@@ -171,7 +171,7 @@ const struct tn_tunable tn_tunable_boost = {
 
 static void want_platform_profile(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want(w, FASTEST, "the firmware allows more power and faster fans");
+	tn_set(w, FASTEST, "the firmware allows more power and faster fans");
 }
 
 static const char *const platform_choices[] = {"low-power",   "cool", "quiet", "balanced", "balanced-performance",
@@ -206,7 +206,7 @@ static void want_aspm(const struct tn_ctx *c, const struct tn_now *now, struct t
 	if (!c->asked && gt_streq(now->current, "default"))
 		tn_leave(w, TN_ALREADY, "the firmware decides");
 	else
-		tn_want(w, FASTEST, "links of GPUs and network cards need no time to wake up");
+		tn_set(w, FASTEST, "links of GPUs and network cards need no time to wake up");
 }
 
 static const char *const aspm_choices[] = {"default", "performance", "powersave", "powersupersave", NULL};
@@ -250,7 +250,7 @@ static void cpus_with_bias(struct gt_fsroot *fs, const struct pr_host *h, struct
 
 static void want_epb(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 0, "the processor prefers speed to energy");
+	tn_set_num(w, 0, "the processor prefers speed to energy");
 }
 
 const struct tn_tunable tn_tunable_epb = {
@@ -333,7 +333,7 @@ static void want_idle_latency(const struct tn_ctx *c, const struct tn_now *now, 
 			  (now->current && !gt_parse_i64(now->current, &have) && have > 0 && have <= best)))
 		tn_leave(w, TN_ALREADY, "another program limits it to that or less");
 	else
-		tn_want_num(w, best, "the deepest idle state takes %ld us to leave; states within %d us stay allowed", deepest,
+		tn_set_num(w, best, "the deepest idle state takes %ld us to leave; states within %d us stay allowed", deepest,
 			    IDLE_US);
 }
 

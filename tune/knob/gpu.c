@@ -47,7 +47,7 @@ static const char *lifetime(const struct tn_now *now)
 
 static void want_persistence(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want(w, c->asked ? c->asked : "1", "the driver keeps the GPU initialised and keeps its settings between jobs");
+	tn_set(w, c->asked ? c->asked : "1", "the driver keeps the GPU initialised and keeps its settings between jobs");
 }
 
 static const char *const switches[] = { "0", "1", NULL };
@@ -98,7 +98,7 @@ static void want_power_limit(const struct tn_ctx *c, const struct tn_now *now, s
 	field(now->offered, "max=", most);
 	field(now->offered, "default=", usual);
 	if (c->asked)
-		tn_want(w, c->asked, "by choice; range %s W to %s W, default %s W%s", least, most, usual, lifetime(now));
+		tn_set(w, c->asked, "by choice; range %s W to %s W, default %s W%s", least, most, usual, lifetime(now));
 	else
 		tn_leave(w, TN_SKIPPED, "only by choice: --set gpu.power_limit=WATTS; range %s W to %s W, default %s W", least,
 			 most, usual);
@@ -164,7 +164,7 @@ static void want_lock(const char *id, const struct tn_ctx *c, const struct tn_no
 	field(now->offered, "min=", low);
 	field(now->offered, "max=", high);
 	if (c->asked)
-		tn_want(w, c->asked, "by choice; NVML cannot read a lock, so gputune takes the clocks as not locked by others, "
+		tn_set(w, c->asked, "by choice; NVML cannot read a lock, so gputune takes the clocks as not locked by others, "
 				     "and revert resets them%s", lifetime(now));
 	else
 		tn_leave(w, TN_SKIPPED, "only by choice: --set %s=LEAST-MOST; range %s MHz to %s MHz", id, low, high);
@@ -229,7 +229,7 @@ static const struct tn_precondition supported_clocks = { "a pair of clocks that 
 static void want_application_clocks(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (c->asked)
-		tn_want(w, c->asked, "by choice");
+		tn_set(w, c->asked, "by choice");
 	else
 		tn_leave(w, TN_SKIPPED, "only by choice: --set gpu.application_clocks=MEMORY/GRAPHICS, in MHz");
 }

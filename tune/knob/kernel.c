@@ -17,7 +17,7 @@ static void want_pid_max(const struct tn_ctx *c, const struct tn_now *now, struc
 {
 	int64_t cpus = gt_set_count(&c->host->cpu.online);
 
-	tn_want_num(w, GT_MIN(INT64_C(4194304), GT_MAX(INT64_C(65536), 1024 * cpus)),
+	tn_set_num(w, GT_MIN(INT64_C(4194304), GT_MAX(INT64_C(65536), 1024 * cpus)),
 		    "each thread has a process id: loaders, OpenMP and NCCL start many on %ld CPUs", (long)cpus);
 }
 
@@ -41,13 +41,13 @@ const struct tn_tunable tn_tunable_pid_max = {
 
 static void want_inotify_instances(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 1024,
+	tn_set_num(w, 1024,
 		    "each TensorBoard, notebook and container runtime of a user needs some; 128 are too few");
 }
 
 static void want_inotify_watches(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 524288, "one per watched directory; trees of checkpoints and logs have many");
+	tn_set_num(w, 524288, "one per watched directory; trees of checkpoints and logs have many");
 }
 
 #define INOTIFY_WHY                                                                                                    \
@@ -88,7 +88,7 @@ const struct tn_tunable tn_tunable_inotify_watches = {
 
 static void want_aio(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 1048576,
+	tn_set_num(w, 1048576,
 		    "loaders that read with libaio (DALI, DeepSpeed's NVMe offload) reserve their queues in advance");
 }
 
@@ -111,7 +111,7 @@ const struct tn_tunable tn_tunable_aio_max_nr = {
 
 static void want_file_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, GT_MAX(INT64_C(1048576), memory_pages(c)),
+	tn_set_num(w, GT_MAX(INT64_C(1048576), memory_pages(c)),
 		    "for ranks, loader workers and memory-mapped shards of all users");
 }
 

@@ -61,7 +61,7 @@ static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct
 
 	while (want < mbit * 1000 * 1000 / 8 / 200 && want < 128 << 20)
 		want *= 2;
-	tn_want_num(w, want, "5 ms of %s at %s, for programs that request large buffers for TCP sockets", name, speed(text, mbit));
+	tn_set_num(w, want, "5 ms of %s at %s, for programs that request large buffers for TCP sockets", name, speed(text, mbit));
 }
 
 #define BUFFER_WHY                                                                                                     \
@@ -118,7 +118,7 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 	else {
 		gt_autofree char *value = gt_xasprintf("%ld %ld %s", min, start, third.value);
 
-		tn_want(w, value, "%s", third.reason);
+		tn_set(w, value, "%s", third.reason);
 	}
 }
 
@@ -180,7 +180,7 @@ static const struct tn_precondition dropped = { "packets dropped since boot beca
 
 static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 10000, "%ld packets were dropped since boot because it was full", (long)c->facts->dropped);
+	tn_set_num(w, 10000, "%ld packets were dropped since boot because it was full", (long)c->facts->dropped);
 }
 
 const struct tn_tunable tn_tunable_backlog = {
@@ -212,7 +212,7 @@ static const struct tn_precondition squeezed = { "a CPU that stopped since boot 
 
 static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 600, "a CPU stopped %ld times since boot while packets were waiting", (long)c->facts->squeezed);
+	tn_set_num(w, 600, "a CPU stopped %ld times since boot while packets were waiting", (long)c->facts->squeezed);
 }
 
 const struct tn_tunable tn_tunable_budget = {
@@ -285,7 +285,7 @@ static const struct tn_precondition one_subnet = { "two fast ports with addresse
 
 static void rails(const struct tn_ctx *c, struct tn_desired *w, int64_t value)
 {
-	tn_want_num(w, value, "%zu fast ports are in one subnet; each should answer for its own address only", rails_in_one(c));
+	tn_set_num(w, value, "%zu fast ports are in one subnet; each should answer for its own address only", rails_in_one(c));
 }
 
 static void want_arp_announce(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
@@ -341,7 +341,7 @@ const struct tn_tunable tn_tunable_arp_ignore = {
 
 static void want_sunrpc(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 128, "allows that many simultaneous reads of a data set on NFS");
+	tn_set_num(w, 128, "allows that many simultaneous reads of a data set on NFS");
 }
 
 static const char *sunrpc(const struct pr_host *h)

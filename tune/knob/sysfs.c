@@ -24,10 +24,10 @@ static const struct tn_precondition not_on_cmdline = { "a kernel command line th
 static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (c->asked)
-		tn_want(w, c->asked, "set by the profile%s",
+		tn_set(w, c->asked, "set by the profile%s",
 			strcmp(c->asked, "always") ? "" : ": fewer page faults and TLB misses on large tensors");
 	else if (now->current && !strcmp(now->current, "never"))
-		tn_want(w, "madvise", "programs that request huge pages get them");
+		tn_set(w, "madvise", "programs that request huge pages get them");
 	else
 		tn_leave(w, TN_ALREADY, "programs that request huge pages get them");
 }
@@ -56,9 +56,9 @@ const struct tn_tunable tn_tunable_thp_enabled = {
 static void want_thp_defrag(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (c->asked)
-		tn_want(w, c->asked, "set by the profile");
+		tn_set(w, c->asked, "set by the profile");
 	else if (now->current && !strcmp(now->current, "always"))
-		tn_want(w, "madvise",
+		tn_set(w, "madvise",
 			"programs that do not request huge pages should not wait for memory to be compacted");
 	else if (gt_streq(now->current, "never") || gt_streq(now->current, "defer"))
 		tn_leave(w, TN_ALREADY, "no program waits for memory to be compacted, not even those that request huge pages");
@@ -155,7 +155,7 @@ static void want_read_ahead(const struct tn_ctx *c, const struct tn_now *now, st
 	const struct pr_block *b = find_block(c->host, now->instance);
 	bool is_virtual = pr_is_virtual_disk(c->host, now->instance), spinning = b && !is_virtual && pr_or(b->rotational, 0) == 1;
 
-	tn_want_num(w, spinning ? 8192 : 4096,
+	tn_set_num(w, spinning ? 8192 : 4096,
 		    "%s; shards that are read in order keep the disk busy during the computation",
 		    spinning   ? "a spinning disk: fewer seeks between readers" :
 		    is_virtual ? "a virtual disk of unknown type" :
@@ -232,7 +232,7 @@ static void want_scheduler(const struct tn_ctx *c, const struct tn_now *now, str
 {
 	const char *want = scheduler(now);
 
-	tn_want(w, want, "%s", strcmp(want, "none") ? "reads have priority over the writes of a checkpoint" :
+	tn_set(w, want, "%s", strcmp(want, "none") ? "reads have priority over the writes of a checkpoint" :
 						      "NVMe has deep queues of its own; ordering in the kernel only costs time");
 }
 
@@ -280,7 +280,7 @@ static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn
 	if (!c->asked && !gt_streq(now->current, "1"))
 		tn_leave(w, TN_ALREADY, "it does not run");
 	else
-		tn_want(w, "0", "no virtual machine runs here, and its thread scans memory all the time");
+		tn_set(w, "0", "no virtual machine runs here, and its thread scans memory all the time");
 }
 
 /* Opt-in, because it is a single value that can be restored. Not offered if guests benefit from merging. */

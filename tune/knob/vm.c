@@ -55,7 +55,7 @@ static const struct tn_precondition one_form = { "a value other than 0, in perce
 
 static void ratio(struct tn_desired *w, int64_t percent)
 {
-	tn_want_num(w, percent, "half of the kernel's default: writing starts earlier, and the stall at the end is shorter");
+	tn_set_num(w, percent, "half of the kernel's default: writing starts earlier, and the stall at the end is shorter");
 }
 
 static void want_dirty_ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
@@ -145,10 +145,10 @@ static void want_by_disk_speed(const struct pr_host *h, int64_t want, int64_t pe
 		k = GT_MAX(k, speed_of(h, &h->block[i]));
 	rate = speeds[k].bytes;
 	if (percent)
-		tn_want_num(w, want, "writing %ld GiB takes %.0f s, %ld percent of memory up to %.0f s (%s)", want / GIB,
+		tn_set_num(w, want, "writing %ld GiB takes %.0f s, %ld percent of memory up to %.0f s (%s)", want / GIB,
 			    (double)want / rate, percent, now / rate, speeds[k].text);
 	else
-		tn_want_num(w, want, "writing %ld GiB takes %.0f s (%s)", want / GIB, (double)want / rate, speeds[k].text);
+		tn_set_num(w, want, "writing %ld GiB takes %.0f s (%s)", want / GIB, (double)want / rate, speeds[k].text);
 }
 
 static void bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w, int64_t want)
@@ -225,7 +225,7 @@ static const struct tn_precondition swap_on_disk = { "swap on a disk (compressed
 
 static void want_swappiness(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 10, "a trainer uses all its memory in every step; cached files should be dropped first");
+	tn_set_num(w, 10, "a trainer uses all its memory in every step; cached files should be dropped first");
 }
 
 const struct tn_tunable tn_tunable_swappiness = {
@@ -277,7 +277,7 @@ static const struct tn_precondition two_nodes_with_cpus = { "two or more NUMA no
 
 static void want_numa_balancing(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 0, "only together with binding: start the job with gputune run or in a cpuset");
+	tn_set_num(w, 0, "only together with binding: start the job with gputune run or in a cpuset");
 }
 
 const struct tn_tunable tn_tunable_numa_balancing = {
@@ -307,7 +307,7 @@ const struct tn_precondition tn_two_nodes = { "two or more NUMA nodes", has_two_
 
 static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 0, "uses free memory of other nodes before it drops cached data");
+	tn_set_num(w, 0, "uses free memory of other nodes before it drops cached data");
 }
 
 const struct tn_tunable tn_tunable_zone_reclaim_mode = {
@@ -334,7 +334,7 @@ static void want_max_map_count(const struct tn_ctx *c, const struct tn_now *now,
 {
 	int64_t n = GT_MIN(INT64_C(4194304), GT_MAX(INT64_C(262144), memory(c) >> 20));
 
-	tn_want_num(w, n, "memory-mapped shards and allocators with expandable segments use many mappings");
+	tn_set_num(w, n, "memory-mapped shards and allocators with expandable segments use many mappings");
 }
 
 const struct tn_tunable tn_tunable_max_map_count = {
@@ -366,7 +366,7 @@ static const struct tn_precondition enough_memory = { "32 GiB of memory or more"
 /* The values of NVIDIA and of tuned's hpc-compute (65536, 135168), but at most half a percent of memory. */
 static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, GT_MIN(INT64_C(135168), memory(c) / 1024 / 200),
+	tn_set_num(w, GT_MIN(INT64_C(135168), memory(c) / 1024 / 200),
 		    "network and disk drivers find free memory even if the page cache is full");
 }
 
@@ -402,7 +402,7 @@ static const struct tn_precondition huge_pages = { "transparent huge pages that 
 
 static void want_compaction(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 20, "the kernel's default: compacts free memory before a program requests a huge page");
+	tn_set_num(w, 20, "the kernel's default: compacts free memory before a program requests a huge page");
 }
 
 const struct tn_tunable tn_tunable_compaction_proactiveness = {

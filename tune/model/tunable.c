@@ -111,7 +111,7 @@ static void GT_PRINTF(4, 0) set_result(struct tn_desired *w, enum tn_status stat
 	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
 }
 
-void tn_want(struct tn_desired *w, const char *value, const char *fmt, ...)
+void tn_set(struct tn_desired *w, const char *value, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -120,7 +120,7 @@ void tn_want(struct tn_desired *w, const char *value, const char *fmt, ...)
 	va_end(ap);
 }
 
-void tn_want_num(struct tn_desired *w, int64_t value, const char *fmt, ...)
+void tn_set_num(struct tn_desired *w, int64_t value, const char *fmt, ...)
 {
 	char text[24];
 	va_list ap;

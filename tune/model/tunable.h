@@ -165,8 +165,8 @@ size_t tn_tunable_desired(const struct tn_tunable *k, const struct tn_ctx *c, co
 const char *tn_not_writable(struct gt_fsroot *fs, const char *path);
 
 /* Set the result of desired(). */
-void tn_want(struct tn_desired *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
-void tn_want_num(struct tn_desired *w, int64_t value, const char *fmt, ...) GT_PRINTF(3, 4);
+void tn_set(struct tn_desired *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
+void tn_set_num(struct tn_desired *w, int64_t value, const char *fmt, ...) GT_PRINTF(3, 4);
 void tn_not_applicable(struct tn_desired *w, const char *fmt, ...) GT_PRINTF(2, 3);
 void tn_leave(struct tn_desired *w, enum tn_status status, const char *fmt, ...) GT_PRINTF(3, 4);
 #endif
