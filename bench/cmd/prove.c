@@ -56,7 +56,7 @@ static int publish(struct gt_cli *cli, struct bn_prove *p, int r)
 }
 
 /* Reports why the session ended, with the reason of its last phase. */
-static int say_why(struct gt_cli *cli, const struct bn_prove *p, int code)
+static int report_reason(struct gt_cli *cli, const struct bn_prove *p, int code)
 {
 	json_t *phases = json_object_get(p->doc, "phases");
 	const json_t *last = json_array_get(phases, json_array_size(phases) - 1);
@@ -142,7 +142,7 @@ static int finish(struct gt_cli *cli, struct bn_prove *p)
 		return r;
 	}
 	if (r > 0)
-		r = say_why(cli, p, r);
+		r = report_reason(cli, p, r);
 	else if (r < 0 && !cli->err.exit_status)
 		cli->err.exit_status = BN_EXIT_INVALID;
 	r = publish(cli, p, r);
