@@ -41,7 +41,7 @@ static void read_all(const struct gen_program *m, const struct gen_graph *mg, st
 
 		if (n->role != RT_ROLE_PARAM && n->role != RT_ROLE_BUFFER)
 			continue;
-		memcpy(ret->values + ret->n, seen_value(p, n), rt_node_bytes(n));
+		memcpy(ret->values + ret->n, read_value(p, n), rt_node_bytes(n));
 		ret->n += rt_shape_elements(&n->shape);
 	}
 }
@@ -295,7 +295,7 @@ static bool same_shape(struct trial *t, struct gen_program *m, const struct gen_
 	else if (!r && memcmp(&a.loss, &b.loss, sizeof(a.loss)) != 0)
 		good = broken(t, "shape %d: the loss is %.17g, of that shape alone %.17g", shape, a.loss, b.loss);
 	for (int i = 0; good && !r && i < m->n; i++) {
-		const float *x = seen_gradient(family, mg[shape].node[i]), *y = seen_gradient(alone, mg[shape].node[i]);
+		const float *x = read_gradient(family, mg[shape].node[i]), *y = read_gradient(alone, mg[shape].node[i]);
 
 		if (!x != !y || (x && memcmp(x, y, rt_node_bytes(mg[shape].node[i])) != 0))
 			good = broken(t, "shape %d: the gradient of v%d differs from that of the shape alone", shape, i);

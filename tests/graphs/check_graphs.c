@@ -66,7 +66,7 @@ static void check_properties(const struct gen_program *m, int only)
 		outcome->property = w;
 		outcome->good = variants[w].holds(&t);
 		outcome->good |= t.refused;
-		seen_clear();
+		read_clear();
 		outcome->discarded[w] += t.discarded || t.refused;
 		outcome->compared += t.compared;
 		outcome->imprecise += t.imprecise;

@@ -68,7 +68,7 @@ static void clear(struct plain_update *u)
 static void note_before(struct plain_update *u, struct rt_program *p)
 {
 	for (int i = 0; i < u->n; i++) {
-		const float *now = seen_value(p, u->t[i].n);
+		const float *now = read_value(p, u->t[i].n);
 
 		for (int64_t k = 0; k < rt_shape_elements(&u->t[i].n->shape); k++)
 			u->t[i].before[k] = (double)now[k];
@@ -84,7 +84,7 @@ static double norm(const struct plain_update *u, struct rt_program *p, double un
 
 	*ret_finite = true;
 	for (int i = 0; i < u->n; i++) {
-		const float *g = seen_gradient(p, u->t[i].n);
+		const float *g = read_gradient(p, u->t[i].n);
 
 		for (int64_t k = 0; g && k < rt_shape_elements(&u->t[i].n->shape); k++) {
 			*ret_finite &= isfinite(g[k]) != 0;
@@ -172,7 +172,7 @@ static bool moved(struct trial *t, const struct plain_update *u, struct rt_progr
 {
 	for (int i = 0; i < u->n; i++) {
 		const struct tensor *x = &u->t[i];
-		const float *g = seen_gradient(p, x->n), *now = seen_value(p, x->n);
+		const float *g = read_gradient(p, x->n), *now = read_value(p, x->n);
 		int64_t count = rt_shape_elements(&x->n->shape);
 		bool coded = u->opt.optimizer.kind == RT_ADAMW8 && count >= LEAST_MAP;
 

@@ -47,7 +47,7 @@ static void mean_of(struct mean *s, const struct known *k, struct rt_program *p,
 	s->weights += weight;
 	for (int i = 0; i < s->m.n; i++) {
 		const struct rt_node *n = k->mg.node[i];
-		const float *g = s->m.step[i].op == GEN_PARAM ? seen_gradient(p, n) : NULL;
+		const float *g = s->m.step[i].op == GEN_PARAM ? read_gradient(p, n) : NULL;
 
 		for (int64_t e = 0; g && e < rt_shape_elements(&n->shape); e++)
 			s->sum[n->id][e] += weight * (double)g[e];
@@ -85,7 +85,7 @@ static bool moved_by(struct trial *t, const struct mean *s, struct rt_program *p
 
 	for (int i = 0; good && i < s->m.n; i++) {
 		const struct rt_node *n = s->mg.node[i];
-		const float *now = seen_value(p, n);
+		const float *now = read_value(p, n);
 
 		for (int64_t e = 0; good && s->m.step[i].op == GEN_PARAM && e < rt_shape_elements(&n->shape); e++) {
 			double want = start[n->id][e] - LR * s->sum[n->id][e] / s->weights, got = (double)now[e];
@@ -252,9 +252,9 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 
 		if (j->m->step[i].op != GEN_PARAM)
 			continue;
-		r = rt_comm_agree(c, gt_hash64(seen_value(p, n), rt_node_bytes(n), 0), n->name, err);
+		r = rt_comm_agree(c, gt_hash64(read_value(p, n), rt_node_bytes(n), 0), n->name, err);
 		if (rt_comm_rank(c) == 0 && at + rt_shape_elements(&n->shape) <= FLOATS)
-			memcpy(j->values + at, seen_value(p, n), rt_node_bytes(n));
+			memcpy(j->values + at, read_value(p, n), rt_node_bytes(n));
 		at += rt_shape_elements(&n->shape);
 	}
 	rt_program_free(p);
@@ -280,7 +280,7 @@ static bool same_params(struct trial *t, const struct job *j, const struct gen_g
 	for (int i = 0; i < j->m->n; i++) {
 		const struct rt_node *n = mg->node[i];
 		int64_t count = rt_shape_elements(&n->shape);
-		const float *now = seen_value(p, n);
+		const float *now = read_value(p, n);
 
 		if (j->m->step[i].op != GEN_PARAM)
 			continue;
@@ -392,7 +392,7 @@ static bool near_gradients(struct trial *t, const struct job *j, const struct ge
 
 		for (int i = 0; i < j->m->n; i++) {
 			const struct rt_node *n = mg->node[i];
-			const float *g = seen_gradient(p, n), *start = seen_value(p, n);
+			const float *g = read_gradient(p, n), *start = read_value(p, n);
 			int64_t count = rt_shape_elements(&n->shape);
 
 			if (j->m->step[i].op != GEN_PARAM)

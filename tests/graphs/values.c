@@ -9,7 +9,7 @@ static bool same_gradients(struct trial *t, const struct known *k, struct rt_pro
 {
 	for (int i = 0; i < k->m.n; i++)
 		if (k->m.step[i].op == GEN_PARAM &&
-		    !known_slope(t, k, k->mg.node[i], seen_gradient(p, k->mg.node[i]), scale, how))
+		    !known_slope(t, k, k->mg.node[i], read_gradient(p, k->mg.node[i]), scale, how))
 			return false;
 	return true;
 }
@@ -25,8 +25,8 @@ static bool same_statistics(struct trial *t, const struct known *k, struct rt_pr
 		/* a batchnorm is not run if the loss does not depend on it */
 		if (c->op->id != RT_OP_BATCHNORM || !rt_ir_producer(&p->plan.ir, p->plan.ir.nodes[c->out[1]->id]))
 			continue;
-		got[0] = seen_value(p, c->in[3]);
-		got[1] = seen_value(p, c->in[4]);
+		got[0] = read_value(p, c->in[3]);
+		got[1] = read_value(p, c->in[4]);
 		x = known_off(k, c->in[0]) + (k->how.level > 1e-6 ? 16 * k->how.level : 0); /* leaves are rounded too */
 		for (int64_t j = 0; j < rt_cols(c->in[0]); j++) {
 			double mean = k->exact.value[c->out[1]->id][j], rstd = k->exact.value[c->out[2]->id][j];
@@ -57,7 +57,7 @@ static bool same_values(struct trial *t, const struct known *k, struct rt_progra
 {
 	for (int i = 0; i < k->m.n; i++)
 		if (!gen_is_leaf(k->m.step[i].op) && k->mg.node[i] != k->mg.loss &&
-		    !known_value(t, k, k->mg.node[i], seen_value(p, k->mg.node[i]), how))
+		    !known_value(t, k, k->mg.node[i], read_value(p, k->mg.node[i]), how))
 			return false;
 	return true;
 }

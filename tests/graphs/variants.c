@@ -49,7 +49,7 @@ static struct seen {
 	float x[];
 } *seen;
 
-void seen_clear(void)
+void read_clear(void)
 {
 	while (seen) {
 		struct seen *next = seen->next;
@@ -73,12 +73,12 @@ static float *copy_of(struct rt_program *p, const struct rt_node *n,
 	return s->x;
 }
 
-const float *seen_value(struct rt_program *p, const struct rt_node *n)
+const float *read_value(struct rt_program *p, const struct rt_node *n)
 {
 	return variants_device == RT_CPU ? rt_value(p, n) : copy_of(p, n, rt_read_value);
 }
 
-const float *seen_gradient(struct rt_program *p, const struct rt_node *n)
+const float *read_gradient(struct rt_program *p, const struct rt_node *n)
 {
 	return variants_device == RT_CPU ? rt_gradient(p, n) : copy_of(p, n, rt_read_gradient);
 }

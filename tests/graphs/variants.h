@@ -32,10 +32,10 @@ bool discard(struct trial *t); /* discards the program; returns true */
 /* Compiles the graph with the values of m. Returns NULL after recording the error. */
 struct rt_program *trial_program(struct trial *t, const struct gen_program *m, const struct gen_graph *mg,
 				 const struct rt_options *opt);
-/* Like rt_value() and rt_gradient(). On a device they return copies, valid until seen_clear(). */
-const float *seen_value(struct rt_program *p, const struct rt_node *n);
-const float *seen_gradient(struct rt_program *p, const struct rt_node *n);
-void seen_clear(void);
+/* Like rt_value() and rt_gradient(). On a device they return copies, valid until read_clear(). */
+const float *read_value(struct rt_program *p, const struct rt_node *n);
+const float *read_gradient(struct rt_program *p, const struct rt_node *n);
+void read_clear(void);
 /* Derives the options from the bytes of the program. */
 struct rt_options trial_options(const struct gen_program *m);
 bool trial_has(const struct gen_program *m, enum gen_op op);

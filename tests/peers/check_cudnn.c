@@ -116,7 +116,7 @@ static void add_odd(struct shapes *s)
 /* ---- results, as TAP ---- */
 static int tests, failed;
 
-static void tell(bool good, const char *name, const char *why)
+static void check(bool good, const char *name, const char *why)
 {
 	printf("%s %d - %s\n", good ? "ok" : "not ok", ++tests, name);
 	if (!good)
@@ -151,7 +151,7 @@ static void plan_all(struct rt_dnn *d, const char *card, const char *model, cons
 		}
 	name = gt_xasprintf("%s, %s in %s: %d shapes, 3 ways each; %d configurations suggested, %d plans, workspace to %zu KiB",
 			    card, model, types[type].name, s->n, suggested, accepted, most >> 10);
-	tell(!refused && accepted >= 3 * s->n && most <= RT_DNN_WORKSPACE, name,
+	check(!refused && accepted >= 3 * s->n && most <= RT_DNN_WORKSPACE, name,
 	     refused ? first.msg : "too few plans, or too much workspace");
 }
 
@@ -177,7 +177,7 @@ static void compare(struct rt_dnn *d, const char *properties, const struct rt_dn
 				if (memcmp(d->convs[i]->c.candidates[j].words, other->convs[0]->c.candidates[j].words,
 					   sizeof(d->convs[i]->c.candidates[j].words)) != 0)
 					r = gt_fail(&err, EBADMSG, "way %d of %s is another one", j, d->convs[i]->c.name);
-	tell(!r && info[0].accepted == info[1].accepted, "another handle has the same ways in the same order", err.msg);
+	check(!r && info[0].accepted == info[1].accepted, "another handle has the same ways in the same order", err.msg);
 	rt_dnn_close(other);
 }
 
@@ -187,7 +187,7 @@ static void refuse(struct rt_dnn *d, const char *name, struct rt_dnn_conv k)
 	struct gt_err err = { 0 };
 	int r = rt_dnn_plan(d, &k, &info, &err);
 
-	tell(r < 0 && strstr(err.msg, "cuDNN") && strchr(err.msg, '('), name, r ? err.msg : "it was accepted");
+	check(r < 0 && strstr(err.msg, "cuDNN") && strchr(err.msg, '('), name, r ? err.msg : "it was accepted");
 }
 
 /* ---- attention ---- */
@@ -231,7 +231,7 @@ static void plan_attention(struct rt_dnn *d, const struct card *card, size_t i, 
 	}
 	name = gt_xasprintf("%s, attention of %s in %s, both passes: %d suggested, %d plans, scratch to %zu MiB, %d too large",
 			    card->name, models[i].name, rt_dtype_name(type), suggested, accepted, most >> 20, too_large);
-	tell(!refused && !too_large && accepted >= 2 * (int)GT_ARRAY_SIZE(batches), name,
+	check(!refused && !too_large && accepted >= 2 * (int)GT_ARRAY_SIZE(batches), name,
 	     refused ? first.msg : "too few plans");
 }
 
@@ -246,7 +246,7 @@ static void plan_deterministic(struct rt_dnn *d, const char *card)
 	gt_autofree char *name = gt_xasprintf("%s, attention backward, the same bits in each run: %d ways", card,
 					      info.accepted);
 
-	tell(r == 0 || r == -ENOTSUP, name, err.msg);
+	check(r == 0 || r == -ENOTSUP, name, err.msg);
 }
 
 static void refuse_attention(struct rt_dnn *d, const char *name, struct rt_dnn_attention k)
@@ -255,7 +255,7 @@ static void refuse_attention(struct rt_dnn *d, const char *name, struct rt_dnn_a
 	struct gt_err err = { 0 };
 	int r = rt_dnn_attention_plan(d, &k, &info, &err);
 
-	tell(r < 0 && strstr(err.msg, "cuDNN") && strstr(err.msg, "attention forward"), name, r ? err.msg : "it was accepted");
+	check(r < 0 && strstr(err.msg, "cuDNN") && strstr(err.msg, "attention forward"), name, r ? err.msg : "it was accepted");
 }
 
 static void check_attention(struct rt_dnn *d, const struct card *card)
@@ -286,7 +286,7 @@ static void check_card(const struct card *card)
 	struct rt_dnn *d;
 	int r = rt_dnn_open_for(properties, &d, &err);
 
-	tell(!r, card->name, err.msg);
+	check(!r, card->name, err.msg);
 	if (r)
 		return;
 	rt_model_resnet50(g[0], BATCH, 224, 1000);

@@ -22,13 +22,13 @@ static struct graph *captures;
 static int failed; /* after an error all later calls fail, as in the real driver */
 static unsigned long ran; /* pieces of work so far */
 
-static unsigned (*tell_enqueued)(void);
-static void (*tell_ran)(const struct standin_activity *);
+static unsigned (*on_enqueued)(void);
+static void (*on_ran)(const struct standin_activity *);
 
 void standin_trace(unsigned (*enqueued)(void), void (*ran)(const struct standin_activity *a))
 {
-	tell_enqueued = enqueued;
-	tell_ran = ran;
+	on_enqueued = enqueued;
+	on_ran = ran;
 }
 
 unsigned long standin_now(void)
@@ -50,7 +50,7 @@ static void run_told(struct work *w)
 	describe(w, &a);
 	w->run(w->data);
 	a.end = standin_now();
-	tell_ran(&a);
+	on_ran(&a);
 }
 
 /* Work that waits for other streams or processes stays at the head until it is done. */
@@ -65,7 +65,7 @@ static bool run_one(struct stream *s)
 		s->tail = &s->head;
 	s->done++;
 	ran++;
-	if (w->correlation && tell_ran)
+	if (w->correlation && on_ran)
 		run_told(w);
 	else if (!w->poll)
 		w->run(w->data);
@@ -115,8 +115,8 @@ static void settle(const struct stream *s)
 
 static int append(struct stream *s, struct work *w)
 {
-	if (tell_enqueued && !s->captures && w->run && is_work(w->run))
-		w->correlation = tell_enqueued();
+	if (on_enqueued && !s->captures && w->run && is_work(w->run))
+		w->correlation = on_enqueued();
 	if (s->captures) {
 		if (w->holders)
 			(*w->holders)++;

@@ -425,15 +425,15 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-	static int (*const tell[])(const char *what) = { tell_memory, tell_ranks, tell_driver, tell_own, tell_eight, tell_trace,
-						       tell_outputs };
+	static int (*const child[])(const char *what) = { child_memory, child_ranks, child_driver, child_own, child_eight,
+							child_trace, child_outputs };
 	Suite *s;
 	TCase *tc, *images, *ranks, *driver;
 	SRunner *sr;
 	int failed;
 
-	for (size_t i = 0; argc > 1 && i < GT_ARRAY_SIZE(tell); i++) {
-		failed = tell[i](argv[1]);
+	for (size_t i = 0; argc > 1 && i < GT_ARRAY_SIZE(child); i++) {
+		failed = child[i](argv[1]);
 		if (failed >= 0)
 			return failed;
 	}

@@ -14,30 +14,30 @@ struct result run_with(const char *what, const char *var, const char *dir);
  * cuda_memory.c: memory, anomalies, checkpoints, checked kernels. Runs the named case in the child; returns -1 for an
  * unknown name.
  */
-int tell_memory(const char *what);
+int child_memory(const char *what);
 void add_memory_tests(TCase *tc, TCase *slow);
 
 /* cuda_driver.c: the driver's rules, choices by timing, places of libraries. Returns -1 for an unknown name. */
-int tell_driver(const char *what);
+int child_driver(const char *what);
 void add_driver_tests(TCase *tc, TCase *slow);
 
 /* cuda_own.c: user ops. Returns -1 for an unknown name. */
-int tell_own(const char *what);
+int child_own(const char *what);
 void add_own_tests(TCase *tc);
 
 /* cuda_outputs.c: programs with outputs. Returns -1 for an unknown name. */
-int tell_outputs(const char *what);
+int child_outputs(const char *what);
 void add_outputs_tests(TCase *tc);
 
 /* cuda_eight.c: 8-bit products. Returns -1 for an unknown name. */
-int tell_eight(const char *what);
+int child_eight(const char *what);
 void add_eight_tests(TCase *tc);
 
 /* cuda_trace.c: waits of a step, and sources of its times. Returns -1 for an unknown name. */
-int tell_trace(const char *what);
+int child_trace(const char *what);
 void add_trace_tests(TCase *tc, TCase *slow);
 
 /* cuda_ranks.c: ranks on devices. Returns -1 for an unknown name. */
-int tell_ranks(const char *what);
+int child_ranks(const char *what);
 void add_ranks_tests(TCase *tc);
 #endif

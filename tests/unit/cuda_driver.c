@@ -520,7 +520,7 @@ void add_driver_tests(TCase *tc, TCase *slow)
 	tcase_add_test(slow, libraries_for_this_driver_are_found_after_newer_ones);
 }
 
-int tell_driver(const char *what)
+int child_driver(const char *what)
 {
 	if (gt_streq(what, "rules"))
 		return rules_and_tell();

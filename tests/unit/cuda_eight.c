@@ -92,7 +92,7 @@ void add_eight_tests(TCase *tc)
 	tcase_add_test(tc, infinity_is_detected_in_8_bits);
 }
 
-int tell_eight(const char *what)
+int child_eight(const char *what)
 {
 	return gt_streq(what, "eight") ? eight_and_tell() : -1;
 }

@@ -224,7 +224,7 @@ static int feed_steps(struct rt_program *p, int32_t *ids, double *losses, struct
 	return r;
 }
 
-static void tell_inputs(const struct rt_program *p)
+static void child_inputs(const struct rt_program *p)
 {
 	gt_auto_json *report = rt_program_report(p);
 	const json_t *inputs = json_object_get(report, "inputs");
@@ -262,7 +262,7 @@ static int feed_and_tell(void)
 		if (!r)
 			r = feed_steps(p, ids, losses[k], &err);
 		if (!r)
-			tell_inputs(p);
+			child_inputs(p);
 		if (r || !k)
 			continue;
 		printf("%s, %s losses, %d\n", is_bound(ids) ? "near" : "anywhere",
@@ -270,7 +270,7 @@ static int feed_and_tell(void)
 		puts(err.msg);
 		rt_unpin(p, ids);
 		r = feed_steps(p, ids, losses[k], &err);
-		tell_inputs(p);
+		child_inputs(p);
 	}
 	free(ids);
 	if (r)
@@ -420,7 +420,7 @@ void add_memory_tests(TCase *tc, TCase *slow)
 	tcase_add_loop_test(slow, kernels_access_their_own_memory_in_order, 0, 5);
 }
 
-int tell_memory(const char *what)
+int child_memory(const char *what)
 {
 	if (gt_streq(what, "memory"))
 		return memory_and_tell();

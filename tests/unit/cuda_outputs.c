@@ -23,7 +23,7 @@ void add_outputs_tests(TCase *tc)
 	tcase_add_loop_test(tc, outputs_of_models_follow_their_definition, 0, OUTPUTS_MODELS);
 }
 
-int tell_outputs(const char *what)
+int child_outputs(const char *what)
 {
 	bool low = !strncmp(what, "outputs-bf16-", 13);
 	const char *bad;

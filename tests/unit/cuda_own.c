@@ -162,7 +162,7 @@ void add_own_tests(TCase *tc)
 	tcase_add_test(tc, a_value_that_is_not_written_is_nan);
 }
 
-int tell_own(const char *what)
+int child_own(const char *what)
 {
 	if (gt_streq(what, "own"))
 		return own_op_and_tell();

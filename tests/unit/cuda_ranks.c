@@ -162,7 +162,7 @@ void add_ranks_tests(TCase *tc)
 	tcase_add_test(tc, a_lost_rank_ends_the_others_by_name);
 }
 
-int tell_ranks(const char *what)
+int child_ranks(const char *what)
 {
 	if (gt_streq(what, "ranks"))
 		return ranks_and_tell();

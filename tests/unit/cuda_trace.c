@@ -221,7 +221,7 @@ void add_trace_tests(TCase *tc, TCase *slow)
 	tcase_add_test(slow, kernels_are_timed_by_cupti_or_their_calls_by_events);
 }
 
-int tell_trace(const char *what)
+int child_trace(const char *what)
 {
 	return !strncmp(what, "loop", 4) || gt_streq(what, "trace") ? loop_and_tell(what) : -1;
 }

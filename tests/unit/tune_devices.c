@@ -292,7 +292,7 @@ END_TEST
  */
 
 /* A value of the profile is applied even if gputune would not change the setting by itself. */
-START_TEST(a_profiles_own_value_is_taken_where_none_is_wished)
+START_TEST(a_profile_sets_a_value_that_has_no_desired_one)
 {
 	static const struct {
 		const char *knob, *instance, *value, *path, *current;
@@ -417,7 +417,7 @@ TCase *tune_device_case(void)
 	tcase_add_test(t, options_of_the_driver_that_do_harm_are_reported);
 	tcase_add_test(t, idle_states_that_take_long_to_leave_are_the_only_ones_closed);
 	tcase_add_test(t, huge_pages_in_dev_shm_follow_from_its_own_mount);
-	tcase_add_test(t, a_profiles_own_value_is_taken_where_none_is_wished);
+	tcase_add_test(t, a_profile_sets_a_value_that_has_no_desired_one);
 	tcase_add_test(t, unavailable_values_are_not_desired);
 	tcase_add_test(t, long_disk_timeouts_are_advised_on_ec2_only);
 	tcase_add_test(t, debugging_lines_of_nccl_conf_are_reported);

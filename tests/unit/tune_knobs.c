@@ -32,7 +32,7 @@ static void plan_of(const struct pr_host *h, const char *id, struct tn_desired *
 	snprintf(w->reason, sizeof(w->reason), "%s\n%s", plan->item[0].reason, plan->item[0].remedy ? plan->item[0].remedy : "");
 }
 
-static struct tn_desired wish(const char *id, const struct facts *f, const char *current, const char *pair)
+static struct tn_desired desired_of(const char *id, const struct facts *f, const char *current, const char *pair)
 {
 	struct pr_net port = { .name = "eth0", .speed_mbit = { f->mbit ? PR_PRESENT : PR_UNKNOWN, f->mbit } };
 	struct pr_net net[2] = { port, { .name = "eth1", .speed_mbit = port.speed_mbit } };
@@ -100,7 +100,7 @@ static const struct {
 	const char *current, *pair;
 	enum tn_status status;
 	const char *value;
-} wishes[] = {
+} cases[] = {
 	{ "vm.dirty_ratio", { 64 * GIB, .nodes = 1 }, "20", "0", TN_CHANGE, "10" },
 	{ "vm.dirty_ratio", { 128 * GIB, .nodes = 1 }, "20", "0", TN_NOT_APPLICABLE, "" },
 	{ "vm.dirty_ratio", { 64 * GIB, .nodes = 1 }, "0", "8388608", TN_SKIPPED, "" },
@@ -224,13 +224,13 @@ static const struct {
 
 START_TEST(desired_values_follow_from_the_host)
 {
-	struct tn_desired w = wish(wishes[_i].id, &wishes[_i].f, wishes[_i].current, wishes[_i].pair);
+	struct tn_desired w = desired_of(cases[_i].id, &cases[_i].f, cases[_i].current, cases[_i].pair);
 
-	ck_assert_msg(w.status == wishes[_i].status, "%s: %s (%s)", wishes[_i].id, tn_status_name(w.status), w.reason);
-	if (tn_tunable_find(wishes[_i].id)->check) /* text in the remedy */
-		ck_assert_msg(strstr(w.reason, wishes[_i].value), "%s: %s", wishes[_i].id, w.reason);
+	ck_assert_msg(w.status == cases[_i].status, "%s: %s (%s)", cases[_i].id, tn_status_name(w.status), w.reason);
+	if (tn_tunable_find(cases[_i].id)->check) /* text in the remedy */
+		ck_assert_msg(strstr(w.reason, cases[_i].value), "%s: %s", cases[_i].id, w.reason);
 	else
-		ck_assert_str_eq(w.value, wishes[_i].value);
+		ck_assert_str_eq(w.value, cases[_i].value);
 	ck_assert_str_ne(w.reason, "");
 }
 END_TEST
@@ -465,7 +465,7 @@ static const struct {
 
 START_TEST(each_sentence_is_true_for_its_host)
 {
-	struct tn_desired w = wish(sentences[_i].id, &sentences[_i].f, sentences[_i].current, NULL);
+	struct tn_desired w = desired_of(sentences[_i].id, &sentences[_i].f, sentences[_i].current, NULL);
 
 	ck_assert_msg(strstr(w.reason, sentences[_i].says) && !(sentences[_i].not && strstr(w.reason, sentences[_i].not)), "%s: %s",
 		      sentences[_i].id, w.reason);
@@ -477,7 +477,7 @@ TCase *tune_knob_case(void)
 	TCase *tc = tcase_create("knob");
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
-	tcase_add_loop_test(tc, desired_values_follow_from_the_host, 0, GT_ARRAY_SIZE(wishes));
+	tcase_add_loop_test(tc, desired_values_follow_from_the_host, 0, GT_ARRAY_SIZE(cases));
 	tcase_add_loop_test(tc, each_sentence_is_true_for_its_host, 0, GT_ARRAY_SIZE(sentences));
 	tcase_add_test(tc, good_values_are_left);
 	tcase_add_test(tc, of_several_numbers_none_is_lowered);
