@@ -69,10 +69,10 @@ int gt_fs_emulate(struct gt_fsroot *fs, const char *path, const char *value);
 int gt_fs_write_atomic(struct gt_fsroot *fs, const char *path, const char *data, size_t len, mode_t mode);
 /* Removes the temporary file of an interrupted gt_fs_write_atomic() of path. Returns -ENOENT if there is none. */
 int gt_fs_sweep(struct gt_fsroot *fs, const char *path);
-/* creates with mode 0600; calls fsync */
+/* creates the file with mode 0600 and calls fsync */
 int gt_fs_append_sync(struct gt_fsroot *fs, const char *path, const char *data, size_t len);
-int gt_fs_mkdirs(struct gt_fsroot *fs, const char *path, mode_t mode); /* durable; existing directories are accepted */
-int gt_fs_unlink(struct gt_fsroot *fs, const char *path); /* durable; -ENOENT if it does not exist */
+int gt_fs_mkdirs(struct gt_fsroot *fs, const char *path, mode_t mode); /* creates directories durably; accepts existing ones */
+int gt_fs_unlink(struct gt_fsroot *fs, const char *path); /* removes the file durably; -ENOENT if it does not exist */
 /*
  * Takes an exclusive lock on path (creates it with mode 0600). The lock lasts until *ret_fd is closed. Returns
  * -EWOULDBLOCK if another process holds the lock.
