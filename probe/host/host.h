@@ -243,7 +243,7 @@ struct pr_host {
 	struct pr_log_line *log; /* lines of interest, in log order */
 	size_t n_log;
 	struct {
-		struct pr_num on, passthrough; /* 1: an IOMMU translates; 1: not for the host's own devices */
+		struct pr_num on, passthrough; /* iommu 1: an IOMMU translates; passthrough 1: but not for the host's own devices */
 		struct pr_num acs_ports; /* number of switch ports above GPUs and NICs whose control word was read; else the
 					  * state */
 		struct gt_strv acs_words;	/* "0000:18:00.0 001d" */

@@ -203,7 +203,7 @@ static int read_live(char **ret)
 
 	if (size < 0)
 		return -errno;
-	size = GT_MIN(size, MOST_BYTES); /* klogctl then returns the newest lines */
+	size = GT_MIN(size, MOST_BYTES); /* in that case klogctl returns the newest lines */
 	text = gt_xcalloc((size_t)size + 1, 1);
 	n = klogctl(READ_ALL, text, size);
 	if (n < 0) {
