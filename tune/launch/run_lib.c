@@ -23,7 +23,7 @@ static bool usable(const struct tn_launch *c, const char *path, const char **ret
 	if (gt_fs_stat(c->fs, path, &st) < 0)
 		return false;
 	*ret_why = gt_check_file_trust(c->fs, &st);
-	if (!*ret_why && c->host->live && st.st_uid != 0) /* required also if this process is not root */
+	if (!*ret_why && c->host->live && st.st_uid != 0) /* also checked if this process is not root */
 		*ret_why = "does not belong to root";
 	if (!*ret_why && c->host->live)
 		*ret_why = gt_check_dirs_trust(c->fs, path);

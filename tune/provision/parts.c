@@ -18,7 +18,7 @@ void tn_add_words(struct gt_strv *to, const char *words)
 
 /* ---- driver ----------------------------------------------------------------------------------------------------------- */
 
-/* The package of NVIDIA's repository, if local configuration has it: the open module for all GPUs that it supports. */
+/* Returns the package of NVIDIA's repository: the open module for all GPUs that it supports, else the branch for older GPUs. */
 static char *nvidia_package(const struct tn_prov *p)
 {
 	const struct pr_driver_need *n = &p->driver;

@@ -49,7 +49,7 @@ struct tn_move { /* a change that apt would make to a package */
 	char *name, *arch, *version, *old; /* old NULL: newly installed */
 	uint64_t download_bytes;
 	int64_t disk_bytes;
-	char *from; /* such as "bookworm/non-free"; NULL: unknown */
+	char *from; /* origin such as "bookworm/non-free"; NULL: unknown */
 };
 
 /* Input and result of a plan. */
