@@ -367,7 +367,7 @@ struct rt_range {
 	char *name;
 	float lo, hi;
 };
-struct rt_ranges { /* in the order of the products */
+struct rt_ranges { /* ranges in the order of the products */
 	struct rt_range *range;
 	int n;
 };
@@ -408,7 +408,7 @@ struct rt_debug {
 	bool keep_gradients;  /* keep gradients for rt_gradient() after a step */
 	bool poison;	      /* fill memory with NaN before it is written, to test the memory plan; slow */
 	bool profile;	      /* time every call, for rt_program_report */
-	bool trace;	      /* also record the start and end of each call of the last steps, for rt_program_trace */
+	bool trace;	      /* record the start and end of each call of the last steps too, for rt_program_trace */
 	bool anomaly;	      /* inspect the outputs of every call; rt_step reports the first that is not finite; slow */
 };
 /* All zero is a valid value: one process on the CPU in f32, no optimizer. */
@@ -477,7 +477,7 @@ struct rt_rank_plan {
 	uint64_t planned_bytes; /* rt_program_planned_bytes() of the rank's program: the sum of the next four */
 	uint64_t parameter_bytes, gradient_bytes, optimizer_bytes;
 	uint64_t activation_bytes; /* and all other memory */
-	int64_t parameters;	   /* of the whole model */
+	int64_t parameters;    /* number of parameters of the whole model */
 	double flops, batches_s, update_s; /* batches_s: of all forward and backward passes, without messages */
 	double data_bytes, tensor_bytes, pipeline_bytes; /* sent by this rank, as its program reports them */
 	double tensor_calls; /* collectives of the tensor parallel ranks */
@@ -495,7 +495,7 @@ GT_DEFINE_AUTO(rt_program, rt_program_free);
 
 /* ---- execution ---- */
 struct rt_metrics {
-	double loss;	   /* of this batch; in a call that ends an update, the weighted mean over the batches of all ranks */
+	double loss;	   /* loss of this batch; in a call that ends an update, the weighted mean over the batches of all ranks */
 	double update_loss; /* weighted mean over the batches of this update so far; in the call that ends it, over all ranks */
 	int64_t step;	   /* updates so far */
 	bool updated;	   /* this call ended an update */
@@ -574,7 +574,7 @@ uint64_t rt_program_planned_bytes(const struct rt_program *p); /* equal to the m
 int rt_program_threads(const struct rt_program *p);
 /* Returns the bytes of the parameters, buffers and quantised weights that a run reads. */
 uint64_t rt_program_weight_bytes(const struct rt_program *p);
-uint64_t rt_program_cache_bytes(const struct rt_program *p); /* of all rt_cache() tensors */
+uint64_t rt_program_cache_bytes(const struct rt_program *p); /* size of all rt_cache() tensors */
 /*
  * Describes the program as JSON:
  * { "device", "isa", "blas", "threads",
@@ -639,7 +639,7 @@ enum rt_sparsity { RT_UNSTRUCTURED, RT_2_OF_4 };
  * outside [0,1), or no weight can be pruned.
  */
 int rt_prune(struct rt_program *p, enum rt_sparsity how, double fraction, struct gt_err *err);
-double rt_pruned_fraction(const struct rt_program *p); /* of the elements of these weights */
+double rt_pruned_fraction(const struct rt_program *p); /* pruned fraction of the elements of these weights */
 
 /*
  * Structured pruning removes whole units, and the graph becomes smaller and faster. HEADS: of attention; heads that share keys
@@ -735,7 +735,7 @@ struct rt_llama_config {
 	int64_t context; /* largest number of positions; 0: no limit. Only stored */
 	float rope_base, eps;
 	bool tied; /* the output projection is the token table */
-	int64_t cache; /* as in struct rt_gpt_config */
+	int64_t cache; /* see struct rt_gpt_config */
 };
 /*
  * ---- Hugging Face layout ---- A directory with config.json and model.safetensors, or several files and
@@ -745,7 +745,7 @@ struct rt_llama_config {
 enum rt_hf_family { RT_HF_LLAMA, RT_HF_GPT2 };
 struct rt_hf_config {
 	enum rt_hf_family family;
-	struct rt_llama_config size; /* without batch and seq */
+	struct rt_llama_config size; /* sizes; batch and seq are not set */
 };
 /* Reads config.json. Unknown keys are ignored. -EBADMSG: not such a file. -EINVAL: a value that the models here do not
  * support. */

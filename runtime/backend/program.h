@@ -34,8 +34,8 @@ struct rt_event {
 struct rt_kernel {
 	char *name;
 	const struct rt_call *call; /* first call that launched it; NULL: none */
-	int64_t launches;	    /* in profiled steps */
-	double seconds, moved;	    /* in profiled steps; moved: bytes of copies and fills, and bytes that a launcher counts */
+	int64_t launches;     /* number of launches in profiled steps */
+	double seconds, moved;	    /* sums over profiled steps; moved: bytes of copies, of fills, and counted by a launcher */
 };
 /* Results of the calls of RT_PHASE_GRADIENT. */
 struct rt_gradients {
@@ -54,12 +54,12 @@ struct rt_run {
 	struct rt_gradients *gradients;
 	const struct rt_optimizer *optimizer;
 	const struct rt_shard *shard; /* sharded update; NULL: this rank updates everything */
-	int64_t step; /* from 1 */
+	int64_t step; /* number of the step, from 1 */
 	/* constants of this step's update; grad_scale is the field above */
 	struct rt_adamw adamw;
 	struct rt_sgd sgd;
 	uint64_t seed;
-	int64_t batch; /* from 0; selects the random numbers of the batch */
+	int64_t batch; /* number of the batch, from 0; selects its random numbers */
 	double entered_s; /* time of the call of the step, before its inputs were checked */
 };
 struct rt_backend;
@@ -72,14 +72,14 @@ struct rt_program {
 	void *state;	     /* backend's private state */
 	int threads;	     /* CPU threads */
 	char *base, *window; /* tensor memory: the arena, and the window that ranks share */
-	char *note; /* from rt_set_note() */
+	char *note; /* note of rt_set_note() */
 	char *pruned; /* layers that lost units (rt_graph_pruned_text()); NULL: none */
 	bool constants_move; /* constants (rt_node.constant) have other addresses in another shape */
 	bool stale; /* run-once calls must run again, because parameters may have changed */
 	int64_t step;
 	/* the current update */
 	int batches;	     /* batches so far */
-	double weight;	     /* of the next batch */
+	double weight;	     /* weight of the next batch */
 	double weights;	     /* sum of the weights of the batches so far */
 	double weighted_loss; /* sum of weight times loss */
 	struct rt_scale scale;
@@ -105,7 +105,7 @@ static inline struct rt_omp rt_run_enter(const struct rt_program *p)
 /* ---- shared by the backends; defined in run.c ---- */
 /* Sets the address of every tensor of every shape, in p->base or p->window. */
 void rt_run_place(struct rt_program *p);
-uint64_t rt_run_arena_bytes(const struct rt_program *p); /* of the largest shape */
+uint64_t rt_run_arena_bytes(const struct rt_program *p); /* size of the arena for the largest shape */
 /* Returns the bytes that the current plan needs outside the arena: windows, and the memory of compression. */
 uint64_t rt_run_shared_bytes(const struct rt_program *p);
 /* Writes the initial values of parameter or buffer n to w. */

@@ -27,7 +27,7 @@ struct rt_case {
 	int steps;	/* number of training steps, whose losses are compared; 0: all gradients of one step are compared */
 	int accum;	/* struct rt_options */
 	double clip;	/* clip_norm of struct rt_options */
-	bool no_master; /* in bf16 */
+	bool no_master; /* parameters are stored in bf16 only */
 	bool exact;	/* deterministic: no kernel is chosen by timing */
 	bool fused;	/* attention by cuDNN (bf16 and f16, if cuDNN is present); its sums differ from run to run */
 	bool kink;	/* rounding may move a value across zero, where a gradient jumps */

@@ -17,7 +17,7 @@ struct rt_st_tensor {
 	uint64_t begin, end; /* byte range, from the start of the data */
 };
 struct rt_safetensors {
-	struct rt_st_tensor *tensor; /* in the order of their data */
+	struct rt_st_tensor *tensor; /* tensors in the order of their data */
 	size_t n;
 	json_t *metadata; /* strings; may be NULL */
 	uint64_t data_at; /* offset of the data in the file */

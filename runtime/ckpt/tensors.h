@@ -13,7 +13,7 @@ const struct rt_shape *rt_ckpt_shape(const struct rt_node *n);
 uint64_t rt_ckpt_bytes(const struct rt_node *n);
 /* Returns the bytes that get() and put() of the backend copy. */
 uint64_t rt_ckpt_own_bytes(const struct rt_node *n);
-char *rt_ckpt_name(const struct rt_node *n); /* in the file; the caller frees it */
+char *rt_ckpt_name(const struct rt_node *n); /* name of the tensor in the file; the caller frees it */
 const char *rt_ckpt_dtype(const struct rt_node *n);
 /* Returns the memory that contains all of n, or NULL if the backend has none. */
 void *rt_ckpt_memory(const struct rt_program *p, const struct rt_node *n);

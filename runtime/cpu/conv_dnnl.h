@@ -6,7 +6,7 @@
 
 struct rt_conv_kernel {
 	bool reorders;	     /* the kernel has its own layout of the weights or their gradient */
-	size_t weight_bytes; /* in that layout; both sizes are multiples of a cache line */
+	size_t weight_bytes; /* size of the weights in that layout; both sizes are multiples of a cache line */
 	size_t scratch_bytes;
 };
 /*

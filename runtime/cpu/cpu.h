@@ -37,7 +37,7 @@ static inline float *rt_f32(const struct rt_node *n)
 	return n ? n->data : NULL;
 }
 
-/* by op; NULL: no CPU kernel */
+/* kernel of each op; NULL: no CPU kernel */
 extern const struct rt_cpu_kernel *const rt_cpu_kernels[RT_N_OPS];
 #define RT_CPU_BOTH(X, ID, name)  X(ID, name)
 #define RT_CPU_CPU(X, ID, name)	  X(ID, name)

@@ -49,7 +49,7 @@ static size_t attention_cached_scratch(const struct rt_call *c, int threads)
 /* The operands of one key/value head of one batch row. */
 struct task {
 	const float *q;	  /* first query */
-	const float *new_k, *new_v; /* of the first token, with the row stride of qkv */
+	const float *new_k, *new_v; /* key and value of the first token, with the row stride of qkv */
 	float *k, *v;	  /* (P,D) in the cache */
 	float *y;
 	const int32_t *position; /* (T) */

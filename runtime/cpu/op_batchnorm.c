@@ -16,8 +16,8 @@
 
 struct norm {
 	int64_t rows, cols;
-	double *sums; /* per thread: N_SUMS per channel */
-	float *mean, *a, *b, *k; /* per channel: coefficients of the second half of the work */
+	double *sums; /* N_SUMS sums of each channel, for each thread */
+	float *mean, *a, *b, *k; /* coefficients of each channel, for the second half of the work */
 };
 
 static struct norm norm_of(const struct rt_cpu *cpu, const struct rt_call *c)

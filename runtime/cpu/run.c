@@ -257,7 +257,7 @@ static int check_gradients(struct rt_program *p, struct rt_run *run, struct rt_m
 	m->skipped = p->scale.on && (bad || s->overflow);
 	if (bad && !p->scale.on)
 		return rt_run_bad_gradient(bad->name, run->step, err);
-	/* as in torch.nn.utils.clip_grad_norm_ */
+	/* same rule as torch.nn.utils.clip_grad_norm_ */
 	if (p->opt.clip_norm > 0)
 		run->grad_scale *= (float)fmin(1, p->opt.clip_norm / (m->grad_norm + 1e-6));
 	return 0;

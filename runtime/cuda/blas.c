@@ -75,7 +75,7 @@ static int suits(void *arg, struct gt_err *err)
 
 int rt_blas_open(struct rt_cuda *dev, struct rt_blas **ret, struct gt_err *err)
 {
-	/* the version of the driver first */
+	/* checks the version of the driver first */
 	static const char *const names[] = { "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so", NULL };
 	struct rt_blas *b = gt_xcalloc(1, sizeof(*b));
 	const struct rt_vendor library = { .names = names + (dev->version < 13000), .syms = lt_syms, .suits = suits, .arg = b,

@@ -28,7 +28,7 @@ enum {
 	LAYOUT_BATCH_COUNT = 5,
 	LAYOUT_BATCH_STRIDE = 6,
 	PREF_WORKSPACE = 1,
-	PREF_ALIGN_A = 5, /* then those of B, C, D */
+	PREF_ALIGN_A = 5, /* the attributes of B, C and D follow */
 	OP_N = 0,
 	OP_T = 1,
 	EPI_DEFAULT = 1,

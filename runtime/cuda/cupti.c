@@ -38,7 +38,7 @@ struct kernel_record {
 	int64_t grid;
 	const char *name;
 };
-struct copy_record { /* also used for fills, which have their value in the place of the copy kind */
+struct copy_record { /* record of a copy or a fill; a fill has its value in the place of the copy kind */
 	uint32_t kind;
 	uint8_t copy_kind, unread[3];
 	uint64_t bytes, start, end;
@@ -212,7 +212,7 @@ static int suits(void *arg, struct gt_err *err)
 
 int rt_cupti_open(int driver, struct rt_cupti **ret, struct gt_err *err)
 {
-	/* the version of the driver first */
+	/* checks the version of the driver first */
 	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so", NULL };
 	struct rt_vendor library = { .names = names + (driver < 13000), .syms = syms, .n_syms = GT_ARRAY_SIZE(syms),
 				     .suits = suits };

@@ -14,7 +14,7 @@ struct rt_cupti_record {
 	uint32_t stream;
 	const char *name; /* the kernel's name, or "copy to the device" …; valid as long as the tracer */
 	uint64_t start, end; /* ns, CUPTI's clock */
-	uint64_t bytes;	  /* of copies and fills */
+	uint64_t bytes;	  /* size of a copy or fill */
 };
 struct rt_cupti;
 /* driver: CUDA version of the driver, from rt_cuda_driver_version(). -ENOENT: no library. -EPERM: not permitted.

@@ -18,7 +18,7 @@ enum rt_dnn_pass { RT_DNN_FORWARD, RT_DNN_DATA, RT_DNN_FILTER };
 struct rt_dnn_conv {
 	enum rt_dnn_pass pass;
 	int64_t n, h, w, c, o, oh, ow, kh, kw, stride, pad, groups;
-	enum rt_dtype type; /* of x, w and y: RT_F32, RT_BF16, RT_F16 */
+	enum rt_dtype type; /* type of x, w and y: RT_F32, RT_BF16, RT_F16 */
 	bool tf32;	    /* f32 operands may be rounded to TF32 */
 };
 struct rt_dnn_args {
@@ -40,8 +40,8 @@ const char *rt_dnn_version(const struct rt_dnn *d); /* "9.26.0" */
 /* Configurations of a convolution, for tests and reports. */
 struct rt_dnn_info {
 	int suggested; /* configurations suggested by the heuristics */
-	int accepted;  /* of these, built and kept */
-	int too_large; /* of these, rejected because of their workspace */
+	int accepted;  /* number of suggested ones that were built and kept */
+	int too_large; /* number of suggested ones that were rejected because of their workspace */
 	size_t workspace; /* largest workspace of an accepted one, in bytes */
 };
 /* Builds the configurations of c, once per shape. -ENOTSUP: cuDNN has no acceptable one. */

@@ -69,9 +69,9 @@ enum {
 	DNN_PLAN_DEVICEPROP = 407,
 	DNN_KNOB_TYPE = 600,
 	DNN_KNOB_VALUE = 601,
-	DNN_FORWARD_ALPHA = 700, /* then BETA, CONV_DESC, W, X, Y */
-	DNN_DATA_ALPHA = 706,	 /* then BETA, CONV_DESC, W, DX, DY */
-	DNN_FILTER_ALPHA = 712,	 /* then BETA, CONV_DESC, DW, X, DY */
+	DNN_FORWARD_ALPHA = 700, /* BETA, CONV_DESC, W, X and Y follow */
+	DNN_DATA_ALPHA = 706,	 /* BETA, CONV_DESC, W, DX and DY follow */
+	DNN_FILTER_ALPHA = 712,	 /* BETA, CONV_DESC, DW, X and DY follow */
 	DNN_OP_POINTWISE_DESC = 750,
 	DNN_OP_POINTWISE_X = 751,
 	DNN_OP_POINTWISE_B = 752,
@@ -186,14 +186,14 @@ struct rt_dnn {
 	struct rt_cuda *dev; /* NULL: no device is present */
 	struct dnn_api api;
 	void *lib, *handle;
-	dnn_desc properties; /* of a device that is not present */
+	dnn_desc properties; /* properties of a device that is not present */
 	char version[24];
 	struct dnn_conv **convs;
 	int n_convs;
 	struct dnn_attention **attentions;
 	int n_attentions;
-	int plan_status; /* of the last plan that failed */
-	cu_stream stream; /* of the handle */
+	int plan_status; /* status of the last plan that failed */
+	cu_stream stream; /* stream of the handle */
 	int timed, cached, guessed;
 	struct rt_tuned *tuned; /* NULL: no timing */
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 #include "runtime/cuda/dnn_api.h"
 
-#define SUGGESTIONS	64 /* of one heuristic */
+#define SUGGESTIONS 64 /* maximum number that one heuristic gives */
 
 dnn_desc rt_dnn_make(struct dnn_bin *b, int kind, const char *what)
 {

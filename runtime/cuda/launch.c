@@ -5,7 +5,7 @@
 #include "runtime/cuda/timing.h"
 #include "runtime/graph/cross_entropy.h"
 
-#define NORM_BLOCKS    1056 /* of layernorm_bwd; each writes one row of partial sums; half of them if there are few rows */
+#define NORM_BLOCKS    1056 /* blocks of layernorm_bwd, each with one row of partial sums; half as many for few rows */
 
 void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err)
 {

@@ -49,13 +49,13 @@ struct rt_engine {
 	size_t bytes;
 	struct rt_memory memory;
 	size_t least_free; /* lowest free memory of the device since it was opened */
-	bool tf32;   /* from struct rt_options */
+	bool tf32;   /* precision.tf32 of struct rt_options */
 	bool tuning; /* during the first, eager run, which times the products */
 	bool infers; /* a program that does not train */
 	bool eval;   /* evaluation: forward pass only */
 	bool exact;  /* the same bits in each run */
 	unsigned runs; /* number of forward passes; selects one of two input buffers */
-	bool initial_scales; /* in the first step and earlier evaluations, 8-bit scales come from the present values */
+	bool initial_scales; /* this is the first step or an earlier evaluation: 8-bit scales come from the present values */
 	bool scaled; /* after the first such step: the table contains scales */
 	int fp8_history;
 	float fp8_factor; /* 2^-margin */
@@ -85,17 +85,17 @@ struct rt_engine {
 	/* With ranks, gradients are in buckets. A separate stream reduces them during the backward pass. */
 	struct rt_nccl *nccl;
 	cu_stream reduce;
-	cu_event *ready, *reduced; /* per bucket */
+	cu_event *ready, *reduced; /* events of each bucket */
 	cu_event idle;
 	bool spins; /* each rank has its own CPU and may busy-wait */
 	struct rt_compress_buffers {
 		cu_ptr out, in, back, sum, part, scale, state, residual, end; /* state to end: error feedback, or 0 */
-	} compress; /* of compressed gradients */
-	struct rt_lowrank_bucket *lowrank; /* of PowerSGD: lowrank.c */
+	} compress; /* buffers of compressed gradients */
+	struct rt_lowrank_bucket *lowrank; /* buckets of PowerSGD: lowrank.c */
 	bool plain;	/* gradients are sent uncompressed for now */
 	int n_buckets;
 	cu_ptr window, loss_mean;
-	cu_ptr maps;  /* of 8-bit moments: struct rt_update_maps */
+	cu_ptr maps;  /* maps of 8-bit moments: struct rt_update_maps */
 	cu_ptr found; /* an int: nonzero if a tensor has a non-finite element */
 	cu_ptr step_loss; /* address of the loss that updates read: rt_engine_loss() */
 
@@ -106,13 +106,13 @@ struct rt_engine {
 		bool there; /* the device has the program's state */
 		struct rt_scaler_state *seen; /* pinned, two */
 		unsigned enqueued, settled; /* number of the newest update, and of the newest one whose result the host has */
-		double norm; /* of update `settled` */
+		double norm; /* gradient norm of update `settled` */
 		bool skipped;
 	} scaler;
 	cu_event norm_ready;
 
 	double capture_s;
-	struct rt_timing *timing; /* with options profile or trace */
+	struct rt_timing *timing; /* NULL without the options profile and trace */
 	struct rt_user_kernels *user; /* launch_user.c */
 	/* Time that the host spent in steps without waiting. */
 	double host_s;
@@ -131,9 +131,9 @@ struct rt_cuda_kernel {
 	size_t (*scratch)(struct rt_engine *e, const struct rt_call *c);
 	/* Returns why the device cannot run this call, or NULL. */
 	const char *(*refuses)(const struct rt_engine *e, const struct rt_call *c);
-	int update; /* of an optimizer: kernel that updates all tensors of a group, enum rt_kernel_id */
+	int update; /* kernel of an optimizer op that updates all tensors of a group, enum rt_kernel_id */
 };
-/* by op; NULL: no CUDA kernel */
+/* kernel of each op; NULL: no CUDA kernel */
 extern const struct rt_cuda_kernel *const rt_cuda_kernels[RT_N_OPS];
 #define RT_CUDA_BOTH(X, ID, name)  X(ID, name)
 #define RT_CUDA_CPU(X, ID, name)
@@ -172,7 +172,7 @@ void rt_engine_use(struct rt_program *p, int shape);
  * each call. -EDOM without a message: p->anomaly is the first call with a non-finite output. */
 struct rt_launch_how {
 	bool timed, watched, no_updates, no_once;
-	bool mean_loss; /* with ranks, average the loss after the calls */
+	bool mean_loss; /* average the loss over the ranks after the calls */
 };
 int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err);
 
@@ -248,7 +248,7 @@ static inline cu_ptr rt_at(const struct rt_node *n)
 
 /* ---- helpers for launchers ---- */
 #define RT_THREADS	256
-#define RT_COLUMN_PARTS	64 /* of a column sum */
+#define RT_COLUMN_PARTS 64 /* parts of a column sum */
 
 static inline bool narrow(const struct rt_node *n)
 {

@@ -20,7 +20,7 @@ struct attention_shape { /* kernel/attention.cuh */
 	int all_keys;
 };
 
-static int depth_index(int depth) /* of the kernels for depths 16, 64, 128 */
+static int depth_index(int depth) /* index of the kernels for depths of 16, 64 and 128 */
 {
 	return depth <= 16 ? 0 : depth <= 64 ? 1 : 2;
 }

@@ -111,7 +111,7 @@ static int allow_shared(struct rt_engine *e, struct rt_user_kernels *k, int kern
 {
 	int r;
 
-	if (bytes <= k->shared[kernel]) /* as rt_cuda_allow_shared() */
+	if (bytes <= k->shared[kernel]) /* same condition as in rt_cuda_allow_shared() */
 		return 0;
 	r = rt_engine_check(e,
 			    e->dev->d.function_attribute(k->fn[kernel], CU_FUNC_ATTR_DYNAMIC_SHARED,

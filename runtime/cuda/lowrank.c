@@ -12,7 +12,7 @@
 #include "runtime/cuda/nccl.h"
 #include "runtime/ddp/ddp.h"
 
-#define MOST_PARTS 64 /* of a sum over rows */
+#define MOST_PARTS 64 /* maximum number of parts of a sum over rows */
 #define PART_ROWS  256 /* smallest part */
 
 struct rt_lowrank_bucket {

@@ -9,7 +9,7 @@
 #include "runtime/cuda/launch.h"
 
 /* Reserve for the driver and the libraries, which later allocate memory for captured graphs, kernels and handles. */
-#define RESERVE_SHARE	128 /* of the device's memory */
+#define RESERVE_SHARE 128 /* the reserve is 1/128 of the device's memory */
 
 int rt_engine_read_memory(struct rt_engine *e, struct gt_err *err)
 {

@@ -133,7 +133,7 @@ void rt_nccl_abort(struct rt_nccl *n)
 	n->comm = NULL;
 	if (!pthread_create(&e->thread, NULL, end, e))
 		return;
-	/* without a thread the abort is left to the end of the process */
+	/* no thread could be created: the end of the process aborts the collectives */
 	n->ending = NULL;
 	n->abandoned = true;
 	free(e);

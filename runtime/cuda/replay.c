@@ -238,7 +238,7 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 {
 	struct rt_engine *e = p->state;
 	const struct rt_driver *d = &e->dev->d;
-	/* with the loss scaler, gradients may overflow */
+	/* gradients may overflow if there is a loss scaler */
 	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update, .watched = p->opt.debug.anomaly && !p->scale.on};
 	int n = p->plan.ir.n_calls, add = p->batches > 0, r;
 	void *graph = NULL;

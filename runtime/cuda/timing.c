@@ -22,7 +22,7 @@ struct rt_timing {
 	struct gt_err why;	/* why CUPTI is not used */
 	struct span *spans;
 	int n, made, most;
-	double *first, *last; /* per call, of this step; with CUPTI */
+	double *first, *last; /* times of each call of this step, if CUPTI is used */
 };
 
 struct rt_timing *rt_timing_new(struct rt_cuda *dev, int calls)

@@ -23,7 +23,7 @@ struct rt_image_ask {
 struct rt_pixels {
 	const unsigned char *p;
 	uint32_t w, h;		 /* decoded, possibly at a reduced scale */
-	uint32_t full_w, full_h; /* of the file */
+	uint32_t full_w, full_h; /* size of the image in the file */
 };
 /* Scratch memory of one worker: codecs, pixels, one line. */
 struct rt_image_scratch;

@@ -18,7 +18,7 @@ static bool is_jpeg(const unsigned char *p, size_t len)
 #include <jerror.h>
 #include <setjmp.h>
 
-#define SCANS_MAX	200 /* of a progressive image; each scan is a pass over the whole image */
+#define SCANS_MAX 200 /* maximum of a progressive image; each scan is a pass over the whole image */
 
 struct jpeg {
 	struct jpeg_decompress_struct d;

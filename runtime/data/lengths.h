@@ -12,8 +12,8 @@ struct rt_lengths {
 	int n;
 	struct rt_length of[RT_LENGTHS_MAX]; /* sorted by width */
 	uint64_t first[RT_LENGTHS_MAX];	     /* first sample of the source with that length */
-	uint64_t batches;		     /* of an epoch */
-	uint64_t tokens;		     /* of this part, without padding */
+	uint64_t batches;      /* number of batches of an epoch */
+	uint64_t tokens;      /* number of tokens of this part, without padding */
 	uint64_t skipped;		     /* documents too short for a target */
 };
 

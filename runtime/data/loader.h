@@ -54,7 +54,7 @@ struct rt_documents {
 #define RT_LENGTHS_MAX	32
 struct rt_length {
 	int64_t width, rows; /* shape of its batches: x, y (rows,width) */
-	uint64_t documents, batches; /* of an epoch */
+	uint64_t documents, batches; /* numbers of an epoch */
 };
 
 #define RT_PIXEL_MEAN	.45f /* typical for photographs, the same for all channels */
@@ -63,7 +63,7 @@ struct rt_loader_options {
 	const char *path; /* NULL: the licence texts that every Debian host has */
 	enum rt_data_kind kind;
 	enum rt_part part;
-	int64_t rows;		  /* of a batch of this rank */
+	int64_t rows;   /* rows of a batch of this rank */
 	int64_t all_rows;	  /* rows of a batch over all ranks; 0: rows */
 	int64_t first_row;	  /* index of this rank's first row among them; ranks use disjoint samples */
 	/* text, tokens: x, y (rows,seq) i32 */
@@ -107,8 +107,8 @@ struct rt_batch {
 	const void *x;
 	const int32_t *y;
 	uint64_t ticket, epoch; /* epoch of its first row */
-	int length;	    /* of documents: index in rt_loader_lengths(); rows after the last document are padding */
-	uint64_t tokens;    /* of documents: targets other than padding */
+	int length;	    /* for documents: index in rt_loader_lengths(); rows after the last document are padding */
+	uint64_t tokens;    /* for documents: targets other than padding */
 };
 
 struct rt_loader;
@@ -124,12 +124,12 @@ GT_DEFINE_AUTO(rt_loader, rt_loader_close);
 int rt_loader_next(struct rt_loader *l, struct rt_batch *ret, struct gt_err *err);
 /* Returns the memory of all batches, for rt_pin(). Does not include the copies of options.copy_batches. */
 void rt_loader_memory(const struct rt_loader *l, void **ret_base, size_t *ret_bytes);
-uint64_t rt_loader_samples(const struct rt_loader *l); /* of the selected part */
+uint64_t rt_loader_samples(const struct rt_loader *l); /* number of samples of the selected part */
 enum rt_data_kind rt_loader_kind(const struct rt_loader *l);
-size_t rt_loader_row_bytes(const struct rt_loader *l); /* of x; for documents: of the longest length */
+size_t rt_loader_row_bytes(const struct rt_loader *l); /* bytes of a row of x; for documents: of the longest length */
 /* Returns the shapes of batches of documents, sorted by width, and their number; 0 if all samples have the same length. */
 int rt_loader_lengths(const struct rt_loader *l, const struct rt_length **ret);
-uint64_t rt_loader_epoch_batches(const struct rt_loader *l); /* of documents */
+uint64_t rt_loader_epoch_batches(const struct rt_loader *l); /* batches of an epoch, if samples are documents */
 double rt_loader_wait_s(const struct rt_loader *l); /* time that the reader waited; with 0 workers, time of making batches */
 /*
  * { "path", "kind", "samples", "files", "bytes", "workers", "prefetch", "cpus", "buffer_bytes", "pages", "batch_bytes"

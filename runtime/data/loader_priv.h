@@ -34,23 +34,23 @@ struct rt_corrupt {
 	json_t *named;
 };
 struct rt_loader {
-	struct rt_loader_options o; /* with defaults filled in; path is a copy */
+	struct rt_loader_options o; /* options with defaults filled in; path is a copy */
 	struct gt_set cpus;
 	struct rt_source *source;
 	struct rt_image_cache *cache;
 	uint64_t n;	      /* samples of this part */
 	size_t row_x, row_y;  /* bytes */
 	size_t batch_x, batch_y; /* largest of a batch */
-	uint64_t tokens, padded; /* of documents: delivered to the reader */
+	uint64_t tokens, padded; /* for documents: tokens delivered to the reader */
 	struct rt_ring ring;
 	struct rt_arena arena;
 	struct rt_slot *slot;
-	struct rt_worker *worker; /* at least one; with 0 workers the reader uses it */
+	struct rt_worker *worker; /* at least one; the reader uses it if there are 0 workers */
 	int running;	      /* threads */
 	bool pinned, held;    /* held: the reader has a batch */
-	uint64_t ticket;      /* of the reader's next batch */
+	uint64_t ticket;      /* ticket of the reader's next batch */
 	uint64_t waits, wait_ns, epoch;
-	char *copy;	      /* of the last batch, with copy_batches */
+	char *copy;       /* copy of the last batch, if copy_batches is set */
 	struct rt_corrupt corrupt;
 };
 /* Fills the slot of batch `ticket`. */

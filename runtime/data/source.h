@@ -39,9 +39,9 @@ struct rt_source {
 	enum rt_data_kind kind;
 	uint64_t n;	/* samples of both parts */
 	uint64_t files;
-	uint64_t bytes; /* of all files */
+	uint64_t bytes; /* size of all files together */
 	json_t *truncated; /* messages about truncated shards */
-	struct rt_lengths *lengths; /* of documents, which are grouped by length */
+	struct rt_lengths *lengths; /* lengths of documents, which are grouped by length */
 };
 void rt_source_free(struct rt_source *s);
 GT_DEFINE_AUTO(rt_source, rt_source_free);

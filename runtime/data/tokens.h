@@ -27,8 +27,8 @@ struct rt_tokens {
 	struct rt_token_map *file;
 	size_t n;
 	int64_t seq, vocab;
-	uint64_t tokens; /* of all files */
-	/* of documents: documents.c */
+	uint64_t tokens; /* number of tokens in all files */
+	/* for documents: documents.c */
 	uint64_t *sample;
 };
 /* Maps the files. The caller sets up windows and documents. */

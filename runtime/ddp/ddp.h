@@ -60,7 +60,7 @@ int rt_ddp_rendezvous(struct rt_ddp *d, struct gt_err *err);
 const void *rt_ddp_piece(const struct rt_ddp *d, const struct rt_node *state, int i, uint64_t *ret_bytes);
 /* Losses and weights of a rank before the backward pass of an update, and their weighted means over the ranks. */
 struct rt_losses {
-	double batch, weight;	/* of the last batch */
+	double batch, weight; /* loss and weight of the last batch */
 	double update, weights; /* mean over the batches of the update, and the sum of their weights */
 };
 /* A separate reduction, started before the backward pass, so that no rank waits for it. Weights return as the mean with

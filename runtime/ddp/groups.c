@@ -9,7 +9,7 @@ struct group {
 	struct rt_comm *comm;
 	struct rt_window window;
 	uint64_t place_bytes;
-	int place; /* of the next collective */
+	int place; /* place of the next collective */
 	struct rt_coll sum[2], gather[2], exchange[2];
 	int64_t calls;
 	double sent_bytes, waited_s;

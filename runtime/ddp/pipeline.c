@@ -10,9 +10,9 @@ struct rt_pipeline {
 	const struct rt_options *opt;
 	const struct rt_stage *stage;
 	struct rt_window window;
-	struct rt_p2p *queue; /* by index; only those of this stage are open */
+	struct rt_p2p *queue; /* queues by index; only those of this stage are open */
 	float *chunk;
-	/* of the current update, and sums over the counted updates */
+	/* times of the current update, and sums over the counted updates */
 	double begin_s, waited_s, sent_bytes;
 	double all_span_s, all_waited_s, all_sent_bytes;
 	int64_t updates;

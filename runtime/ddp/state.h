@@ -14,8 +14,8 @@ struct bucket {
 	struct rt_coll ready; /* all ranks have their gradients; fused updates sum them */
 	struct rt_coll done;  /* all ranks have summed their pieces; with sharded sums */
 	struct rt_coll raw;
-	struct rt_coll up, down; /* with a codec and several hosts: to and from the rank that compresses */
-	/* with a codec: segments are sent, their sums are received */
+	struct rt_coll up, down; /* used with a codec on several hosts: to and from the rank that compresses */
+	/* used with a codec: segments are sent, their sums are received */
 	int64_t segment; /* floats; the last segment may be shorter */
 	uint64_t out_at, back_at;
 	size_t segment_bytes;

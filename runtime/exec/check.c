@@ -9,7 +9,7 @@
 struct checked {
 	const struct rt_graph *g;
 	const struct rt_node *loss;
-	double **values; /* of each leaf, as arguments of rt_reference() */
+	double **values; /* values of each leaf, as arguments of rt_reference() */
 	int n;
 	struct rt_dropout_key dropout; /* dropout key of the checked batch */
 };

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "runtime/exec/program.h"
 
-#define GROUP	4 /* of the 2:4 pattern */
+#define GROUP 4 /* group size of the 2:4 pattern */
 
 /* Returns the value at index k (from 0) of the sorted v (n), which is reordered. */
 static float kth_smallest(float *v, int64_t n, int64_t k)

@@ -11,7 +11,7 @@
 
 /* ---- a GPU that is not in this host ---- */
 
-#define GPU_LOGITS_SLICE	(UINT64_C(4) << 30) /* as the cuda device */
+#define GPU_LOGITS_SLICE	(UINT64_C(4) << 30) /* same limit as in the cuda device */
 #define GPU_ALIGN		256
 
 static int gpu_check(const struct rt_options *o, struct gt_err *err)

@@ -12,7 +12,7 @@ static double plan_flops(const struct rt_plan *plan)
 	for (int i = 0; i < plan->ir.n_calls; i++)
 		if (plan->ir.calls[i]->op->flops)
 			flops += plan->ir.calls[i]->op->flops(plan->ir.calls[i]);
-	return plan->segment ? flops / plan->opt->accum : flops; /* of one batch */
+	return plan->segment ? flops / plan->opt->accum : flops; /* flops of one batch */
 }
 
 double rt_program_flops(const struct rt_program *p)
@@ -40,7 +40,7 @@ static int64_t steps_profiled(const struct rt_program *p)
 
 struct row {
 	const char *name;
-	int calls; /* of the current shape */
+	int calls; /* number of calls of the current shape */
 	double flops, reduced, fp8, bytes, seconds;
 	double live_bytes, allocated_bytes; /* live: sum over `planned` calls */
 	uint64_t peak_bytes;

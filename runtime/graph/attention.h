@@ -12,7 +12,7 @@ static inline bool rt_attention_is_backward(const struct rt_call *c)
  * h group … h group + group - 1 read key and value h. */
 struct rt_heads {
 	int64_t heads, kv_heads, group, depth;
-	int64_t width;	/* of all queries, and of y */
+	int64_t width; /* columns of all queries, and of y */
 	int64_t key, value; /* first columns of the keys and of the values */
 	int64_t cols;
 };

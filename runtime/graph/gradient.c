@@ -3,8 +3,8 @@
 
 struct rt_ad {
 	struct rt_ir *ir;
-	bool *requires_grad;		/* by id of the forward node */
-	struct rt_node **grad;	/* by id of the forward node */
+	bool *requires_grad; /* flag by id of the forward node */
+	struct rt_node **grad; /* gradient by id of the forward node */
 	int n_forward;
 	const char *origin;	/* name of the forward node whose gradient is being emitted */
 };

@@ -102,8 +102,8 @@ struct rt_call {
 	bool recomputed;    /* recomputes a forward call (pass/checkpoint.c) */
 	bool run_once; /* reads parameters only: runs when these may have changed, and its results are kept; on RT_CUDA:
 		    * runs only in the first batch of an update */
-	int microbatch; /* in a pipeline: index within the update */
-	double seconds; /* with options.debug.profile: sum over steps */
+	int microbatch; /* index within the update, in a pipeline */
+	double seconds; /* sum over steps, if options.debug.profile is set */
 };
 
 struct rt_ir {
@@ -181,7 +181,7 @@ static inline bool rt_is_update(const struct rt_call *c)
 	return c->op->states[0].name;
 }
 
-static inline bool rt_is_conv(const struct rt_call *c) /* also true for the gradients of one */
+static inline bool rt_is_conv(const struct rt_call *c) /* true for convolutions and for their gradients */
 {
 	return rt_is(c, RT_OP_CONV) || rt_is(c, RT_OP_CONV_BWD_X) || rt_is(c, RT_OP_CONV_BWD_W);
 }
@@ -201,8 +201,8 @@ bool rt_missing(struct rt_graph *g, const char *op, const struct rt_node *a, con
 struct rt_call *rt_ir_producer(const struct rt_ir *ir, const struct rt_node *n); /* first call that writes n, or NULL */
 bool rt_reads(const struct rt_call *c, const struct rt_node *n);
 bool rt_writes(const struct rt_call *c, const struct rt_node *n);
-uint64_t rt_node_bytes(const struct rt_node *n); /* bytes of its elements */
-uint64_t rt_node_padded_bytes(const struct rt_node *n); /* the same with its extra rows */
+uint64_t rt_node_bytes(const struct rt_node *n); /* size of its elements in bytes */
+uint64_t rt_node_padded_bytes(const struct rt_node *n); /* bytes of its elements and its extra rows */
 /* Returns the minimum bytes that the call reads and writes; each tensor counts once. */
 double rt_call_bytes(const struct rt_call *c);
 
@@ -222,7 +222,7 @@ int rt_reference_dropout(const struct rt_graph *g, const struct rt_node *watch, 
 /* ---- split tensors (rt_node.cut) ---- */
 /* Returns the shape of the whole tensor; n's own shape if it is not split. */
 const struct rt_shape *rt_cut_whole(const struct rt_node *n);
-int64_t rt_cut_length(const struct rt_cut *c, int part); /* of the axis in that part */
+int64_t rt_cut_length(const struct rt_cut *c, int part); /* length of the axis in that part */
 int64_t rt_cut_elements(const struct rt_cut *c, int part);
 /* Copy a part, of elements of `size` bytes, out of the whole tensor, or into it. */
 void rt_cut_take(const struct rt_cut *c, int part, size_t size, const void *whole, void *to);

@@ -71,7 +71,7 @@ struct block {
 	int64_t row;	   /* first row of the quantised block; -1: none */
 	uint32_t *packed;  /* tiles of (groups,rows), one after the other */
 	uint8_t *rows;	   /* the rows of one tile */
-	float *scale;	   /* of all rows of the block */
+	float *scale;    /* scales of all rows of the block */
 	int32_t *zero;
 };
 

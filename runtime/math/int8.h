@@ -44,7 +44,7 @@ struct rt_i8_tile {
 struct rt_i8 {
 	const char *name;
 	bool faster; /* has instructions for these products */
-	int rows;    /* of the largest tile */
+	int rows;    /* rows of the largest tile */
 	/* *lo and *hi: the smallest and the largest of x (n) and 0. Returns 0, or NAN if an element is not finite. */
 	float (*range)(const float *x, int64_t n, float *lo, float *hi);
 	/* to = x * inverse + zero, rounded to nearest even and limited to 0..255. Returns as range(). */

@@ -172,5 +172,5 @@ extern const struct rt_simd rt_simd_avx512, rt_simd_avx2, rt_simd_base;
 /* Returns the widest table that this CPU supports. Respects oneDNN's limit in ONEDNN_MAX_CPU_ISA or DNNL_MAX_CPU_ISA
  * (ALL, AVX512_…, AVX2…, AVX, SSE41; case is ignored). */
 const struct rt_simd *rt_simd_best(void);
-const struct rt_simd *rt_simd_up_to(const char *limit); /* the same with the given limit; NULL: no limit */
+const struct rt_simd *rt_simd_up_to(const char *limit); /* best kernels up to the given limit; NULL: no limit */
 #endif

@@ -7,7 +7,7 @@
 struct rt_arena {
 	char *base;
 	size_t bytes;	       /* size of the mapping */
-	bool huge_pages;       /* requested; rt_arena_huge_fraction() returns what the kernel granted */
+	bool huge_pages;       /* huge pages were requested; rt_arena_huge_fraction() returns the granted part */
 	char placement[64];    /* "node 0", "interleaved over nodes 0-1", "first touch" */
 };
 size_t rt_arena_bytes(size_t bytes); /* size of the mapping for this many bytes */

@@ -12,7 +12,7 @@ struct rt_bucket {
 	int64_t *at;
 	int n;
 	int64_t floats;
-	uint64_t offset; /* in bytes, from the start of the window */
+	uint64_t offset; /* bytes from the start of the window */
 };
 /*
  * Returns the padding after gradient i in floats, and its start in *ret_at. Codecs compress the bucket including
@@ -28,7 +28,7 @@ struct rt_ranks {
 	/* Sharded update: number of ranks of this node, own index, and their ranks in rt_comm_local(). team 0: each
 	 * rank updates everything. */
 	int team, index, member[RT_MAX_RANKS];
-	int stage; /* of a sharded update: options.ranks.shard_stage, from 1; 0: not sharded */
+	int stage; /* options.ranks.shard_stage of a sharded update, from 1; 0: not sharded */
 	const char *shard_why; /* reason if updates are not sharded */
 	bool fused;	       /* no separate reduction: the update adds the gradients of all ranks */
 	bool may_skip;	       /* gradients are checked before the update, so an update may be skipped */

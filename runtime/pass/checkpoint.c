@@ -15,7 +15,7 @@ struct work {
 	struct rt_plan *plan;
 	int n_forward;
 	int *segment;	       /* segment of each forward call */
-	struct rt_node **copy; /* by node id: its replacement in the backward pass, or NULL */
+	struct rt_node **copy; /* replacement of each node in the backward pass, by id; NULL: none */
 	int n_nodes, copies;
 	double flops;
 };

@@ -15,7 +15,7 @@
 
 struct fp8 {
 	struct rt_plan *plan;
-	struct rt_call **casts; /* by id: the call that rounds the current content of that tensor, or NULL */
+	struct rt_call **casts; /* call that rounds the current content of a tensor, by id; NULL: none */
 	int n_nodes;
 	struct rt_node *table;
 	int slots, products, plain;

@@ -35,22 +35,22 @@ struct rt_plan {
 	struct rt_node **outputs;   /* outputs of the program */
 	int n_outputs;
 	struct rt_node *loss;	    /* the first output if it is a loss, otherwise NULL */
-	struct rt_node **gradient;  /* by graph node id; may be NULL; filled by autodiff */
+	struct rt_node **gradient;  /* gradients by graph node id; may be NULL; filled by autodiff */
 	struct rt_toggle *toggles;
 	int n_toggles;
-	struct rt_stage *stage; /* of a pipeline; NULL: the program computes the whole model; pass/pipeline.h */
-	int *segment; /* in a pipeline: first call of each batch of an update, and the number of calls; NULL: all calls */
+	struct rt_stage *stage; /* stage of a pipeline (pass/pipeline.h); NULL: the program computes the whole model */
+	int *segment; /* for a pipeline: first call of each batch of an update, and the number of calls; NULL: all calls */
 	const struct rt_ranks *ranks; /* how the ranks work together; NULL: one rank; pass/bucket.h */
 	struct rt_bucket *buckets; /* gradient buckets, with several ranks; pass/bucket.h */
 	int n_buckets;
 	uint64_t window_bytes;
-	uint64_t gradient_bytes;    /* of the buckets in the window */
+	uint64_t gradient_bytes;    /* size of the buckets in the window */
 	uint64_t pinned_bytes, arena_bytes, unplanned_bytes;
 	uint64_t align;		    /* alignment of tensors in bytes; 0: 64 */
 	/* Returns the scratch memory of a call on the device in bytes. */
 	size_t (*scratch)(void *backend_state, const struct rt_call *c);
 	void *backend_state;
-	struct rt_node **reduced;	    /* by graph node: its reduced-precision copy, or NULL; NULL: no copies */
+	struct rt_node **reduced;	    /* reduced-precision copy of each graph node, or NULL; NULL: no copies */
 	json_t *did;		    /* [{ "name", "did" }]: the report of each pass */
 	int64_t steps_profiled, batches_profiled; /* updates whose last batch was profiled; profiled batches */
 };
@@ -59,7 +59,7 @@ struct rt_pass {
 	/* Appends a description of its changes to `did`; appends nothing if there are none. */
 	int (*run)(struct rt_plan *p, struct gt_buf *did, struct gt_err *err);
 };
-extern const struct rt_pass *const rt_passes[]; /* in the order of execution; NULL-terminated */
+extern const struct rt_pass *const rt_passes[]; /* passes in the order of execution; NULL-terminated */
 extern const struct rt_pass rt_pass_prune, rt_pass_infer, rt_pass_batchnorm, rt_pass_fuse, rt_pass_quantize,
 	rt_pass_autodiff, rt_pass_gelu, rt_pass_pixels, rt_pass_amp, rt_pass_checkpoint, rt_pass_accumulate,
 	rt_pass_gradients, rt_pass_update, rt_pass_fp8, rt_pass_narrow, rt_pass_pad, rt_pass_winograd, rt_pass_shard,

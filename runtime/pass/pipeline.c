@@ -15,7 +15,7 @@
 #include "runtime/pass/rewrite.h"
 #include "runtime/transport/comm.h"
 
-#define FLOPS_PER_BYTE	10.0 /* of a CPU core */
+#define FLOPS_PER_BYTE 10.0 /* rate of a CPU core's flops to its bytes */
 #define EQUAL_WORK	1.02 /* cuts whose largest work differs by less are equal */
 
 /* A position where the model can be cut: sums over all calls before it, and the activation that crosses it. */
@@ -30,7 +30,7 @@ struct cut {
 	int n;
 	int stages, microbatches;
 	enum rt_schedule schedule;
-	int *first; /* by stage: index of the place where it starts; [stages]: n */
+	int *first; /* index of the place where each stage starts; [stages]: n */
 };
 
 /* ---- where the model can be cut ---- */

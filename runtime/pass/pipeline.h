@@ -16,12 +16,12 @@ struct rt_stage {
 	int n, index; /* number of stages, and the own one */
 	struct rt_stage_queue *queue;
 	int n_queues;
-	uint64_t window_bytes; /* of each stage */
+	uint64_t window_bytes; /* window size of each stage */
 	int places;	       /* where the model can be cut */
 	int first, end;	       /* forward calls of the graph that belong to this stage, and their number */
 	double work, all_work; /* counted work of this stage and of all stages, in flops */
 	int in_flight;	       /* most microbatches whose activations are held at a time */
-	uint64_t hash;	       /* of the cut and the schedule; equal in all stages */
+	uint64_t hash;	       /* hash of the cut and the schedule; equal in all stages */
 };
 /* Returns the queue of chunks from one stage to another. -1: none. */
 int rt_stage_chunk_queue(const struct rt_stage *s, int from, int to);

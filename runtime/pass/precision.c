@@ -26,7 +26,7 @@
 struct precision {
 	struct rt_plan *plan;
 	enum rt_dtype type;
-	struct rt_node **reduced_of; /* by id: the current content of that tensor in reduced precision, or NULL */
+	struct rt_node **reduced_of; /* current content of each tensor in reduced precision, by id, or NULL */
 	int n_nodes, tensors, copies, casts, products, attention, tiles;
 };
 

@@ -20,7 +20,7 @@ static struct rt_node *round_before(struct rt_plan *p, int at, struct rt_node *n
 
 static int qat(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	gt_autofree struct rt_node **weights = NULL; /* by id: the rounded weight */
+	gt_autofree struct rt_node **weights = NULL; /* rounded weights by id */
 	int n_nodes = p->ir.n_nodes, products = 0;
 
 	if (!p->opt->precision.qat)

@@ -16,7 +16,7 @@ struct weight {
 };
 struct quantize {
 	struct rt_plan *plan;
-	struct weight *weights; /* by id of the f32 weight; packed NULL: not quantised */
+	struct weight *weights; /* weights by id of the f32 weight; packed NULL: not quantised */
 	int n_nodes, products, plain;
 	const struct rt_node *first_plain; /* result of the first product that stays f32 */
 	const char *reason;

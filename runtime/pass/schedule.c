@@ -18,8 +18,8 @@ struct work {
 	struct rt_plan *plan;
 	struct rt_call **call; /* the calls of one microbatch and of the update */
 	int n_calls, n_forward, n_nodes, microbatches;
-	bool *repeated;	       /* by node id: each microbatch has its own */
-	bool *saved;	       /* by node id: an input that the backward pass reads */
+	bool *repeated;	       /* by node id: whether each microbatch has its own copy */
+	bool *saved;	       /* by node id: whether the backward pass reads this input */
 	struct rt_node **copy; /* [microbatch * n_nodes + id] */
 };
 

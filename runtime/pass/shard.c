@@ -101,7 +101,7 @@ static void shard_parameters(struct rt_plan *p)
 				struct rt_node *copy = rt_plan_reduced_copy(p, p->ir.nodes[i]);
 
 				gather(p, p->ir.nodes[i]);
-				if (copy && copy->role == RT_ROLE_STATE) /* in the plan of a GPU */
+				if (copy && copy->role == RT_ROLE_STATE) /* only the plan of a GPU has such copies */
 					gather(p, copy);
 				break;
 			}

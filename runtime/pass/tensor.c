@@ -34,9 +34,8 @@ struct split {
 	struct layout {
 		int blocks;
 		int64_t len[RT_CUT_BLOCKS];
-	} *columns; /* of the result of a column layer, for example q, k and v */
-	/* by node: layout of its last dimension, whose blocks are split (0 blocks: not split), and the column layer that it comes
-	 * from */
+	} *columns; /* column blocks of the result of a column layer, for example q, k and v */
+	/* layout of each node's last dimension, whose blocks are split (0 blocks: not split), and its column layer */
 	struct layout *layout;
 	int *root;
 	bool changed;

@@ -80,7 +80,7 @@ struct rt_coll {
 	struct rt_window *window;
 	size_t offset;
 	int64_t n;    /* floats; of ALLREDUCE and HOST_* */
-	size_t bytes; /* per rank; of the other kinds */
+	size_t bytes; /* bytes of each rank, for the other kinds */
 	int threads;  /* team size for the sum; 0: 1 */
 	bool unweighted; /* ALLREDUCE and HOST_SUM: all weights are 1 */
 	/* private */
@@ -109,9 +109,9 @@ const void *rt_coll_from(const struct rt_coll *k, int rank);
  */
 struct rt_p2p {
 	struct rt_window *window;
-	size_t offset; /* in the sender's window, a multiple of 64; the queue takes rt_p2p_bytes() there */
+	size_t offset; /* offset in the sender's window, a multiple of 64; the queue takes rt_p2p_bytes() there */
 	int from, to;  /* ranks */
-	size_t bytes;  /* of each message */
+	size_t bytes;  /* size of each message */
 	int slots;
 	int tag; /* 0..1023, unique among the queues of a group between hosts */
 	/* private */
@@ -173,7 +173,7 @@ struct rt_group {
 	bool no_pin;	 /* do not bind the ranks to CPUs */
 	const int *node; /* NUMA node of each rank, for tests; NULL: from the CPUs */
 	int (*home)(int rank); /* called in each rank: preferred NUMA node; NULL: any */
-	double grace_s;	 /* from the first failure to SIGKILL for the other ranks; 0: 2 s */
+	double grace_s;	 /* time from the first failure to SIGKILL for the other ranks; 0: 2 s */
 	char *answer;	 /* out: the data that rank 0 passed to rt_comm_answer(), or NULL; freed by the caller */
 };
 typedef int rt_rank_main(struct rt_comm *c, void *arg, struct gt_err *err);

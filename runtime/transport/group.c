@@ -39,7 +39,7 @@ struct group {
 	size_t shm_bytes;
 	int memory[RT_MAX_RANKS];
 	struct child child[RT_MAX_RANKS];
-	int nodes, node[RT_MAX_RANKS]; /* of each rank, numbered in order of appearance */
+	int nodes, node[RT_MAX_RANKS]; /* node of each rank, numbered in order of appearance */
 	bool shared_cpus;
 	double kill_at; /* 0: no failure yet */
 	struct gt_err first;

@@ -123,7 +123,7 @@ int rt_place_all(int ranks, const int *home, struct rt_place *ret, bool *ret_sha
 		if (CPU_ISSET(i, &all))
 			list[n++] = (struct rt_place_cpu){ .id = i, .node = node_of(i) };
 	if (gt_fs_open("/", &fs, NULL) < 0)
-		fs = NULL; /* without topology, each CPU counts as a core */
+		fs = NULL; /* the topology is unknown: each CPU counts as a core */
 	rt_place_order(fs, list, n);
 	rt_place_share(list, n, ranks, home, ret, ret_shared);
 	return 0;

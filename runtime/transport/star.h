@@ -27,7 +27,7 @@ struct rt_peer {
 	uint64_t arrivals;
 };
 struct rt_star {
-	struct rt_peer peer[RT_MAX_RANKS]; /* in the first rank: all others; in the others: the first rank, at index 0 */
+	struct rt_peer peer[RT_MAX_RANKS]; /* peers of the first rank: all others; of another rank: the first rank, at index 0 */
 	uint64_t job, arrivals;
 	double last_beat; /* time of the last heartbeat sent */
 	double all[RT_MAX_RANKS];

@@ -49,7 +49,7 @@ struct rt_shm_rank {
 	_Atomic uint32_t gathered;
 	_Atomic uint32_t arrivals; /* number of rt_comm_arrive() calls */
 	_Atomic int64_t polled_ms; /* time of the last poll of a waiting rank */
-	_Atomic int32_t waits_for; /* in the first group: rank + 1 of the rank that this one waits for; 0: none */
+	_Atomic int32_t waits_for; /* rank + 1, in the first group, of the rank that this one waits for; 0: none */
 	double mail[2];
 	_Alignas(64) char end[64];
 };
@@ -106,12 +106,12 @@ struct rt_comm {
 	struct rt_comm *local;	/* ranks of this host, over shm */
 	struct rt_comm *across; /* first rank of each host; NULL in the others */
 	struct rt_comm *flat;	/* all ranks */
-	int host[RT_MAX_RANKS];	 /* of each rank */
+	int host[RT_MAX_RANKS];  /* host of each rank */
 	int world[RT_MAX_RANKS]; /* rank in the world of each rank of this group */
 };
 
 int rt_shm_split(struct rt_comm *c, const struct rt_team *team, struct rt_comm **ret, struct gt_err *err);
-void rt_shm_leave(struct rt_comm *c); /* of a group of rt_shm_split() */
+void rt_shm_leave(struct rt_comm *c); /* leaves a group of rt_shm_split() */
 int rt_shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err);
 void rt_shm_unmap(struct rt_window *w);
 void rt_shm_free_unmapped(struct rt_comm *c); /* called at the end of c */

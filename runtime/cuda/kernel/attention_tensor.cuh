@@ -236,8 +236,8 @@ template <int DP, bool KEYS, class T> struct backward {
 	static constexpr int BM = 64, BN = DP > 64 ? 32 : 64, N = BN / 8;
 	const T *x[2], *y[2];
 	int64_t x_stride[2], y_stride[2];
-	const float *lse, *delta; /* of this head */
-	int row0, row;		  /* of the block, of this lane */
+	const float *lse, *delta; /* values of this head */
+	int row0, row;		  /* first row of the block, first row of this lane */
 
 	/* Starts loading a tile of y into a stage: two tiles, then lse and delta of its rows. */
 	RT_MEMBER void start(T *stage, int at, const struct attention_shape &s) const

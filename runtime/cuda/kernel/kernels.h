@@ -18,7 +18,7 @@
 	X(pool_bwd) X(pad) X(middle_sum) X(middle_spread) X(pixels) X(fold_norm) X(filter_in) X(filter_out) X(cast8)          \
 	X(mul) X(affine) X(dropout) X(softmax) X(softmax_bwd) X(rows_reduce) X(rows_max_bwd) X(middle_max) X(middle_max_bwd) \
 	X(rope) X(swiglu) X(swiglu_bwd)
-/* by padded depth: 16, 64, 128 */
+/* kernels for padded depths of 16, 64, 128 */
 #define RT_KERNELS_ATTENTION(X)	X(attention) X(attention_dkv) X(attention_dq)
 /* for bf16, then for f16, each by padded depth: 64, 128; since sm_80 */
 #define RT_KERNELS_TENSOR(X)	X(attention_tensor) X(attention_dkv_tensor) X(attention_dq_tensor)
@@ -47,7 +47,7 @@ enum rt_kernel_id {
 	"rt_" #n "_f32_16", "rt_" #n "_bf16_16", "rt_" #n "_f16_16", "rt_" #n "_f32_64", "rt_" #n "_bf16_64",          \
 		"rt_" #n "_f16_64", "rt_" #n "_f32_128", "rt_" #n "_bf16_128", "rt_" #n "_f16_128",
 #define RT_KERNEL_NAME_TENSOR(n)    "rt_" #n "_bf16_64", "rt_" #n "_bf16_128", "rt_" #n "_f16_64", "rt_" #n "_f16_128",
-/* in the order of enum rt_kernel_id */
+/* names in the order of enum rt_kernel_id */
 #define RT_KERNEL_NAMES                                                                                                \
 	RT_KERNELS_PLAIN(RT_KERNEL_NAME_PLAIN) RT_KERNELS_TYPED(RT_KERNEL_NAME_TYPED)                                  \
 	RT_KERNELS_ATTENTION(RT_KERNEL_NAME_ATTENTION) RT_KERNELS_TENSOR(RT_KERNEL_NAME_TENSOR)

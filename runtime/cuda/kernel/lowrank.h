@@ -4,9 +4,9 @@
 /* Shared by the host and kernel/lowrank.cuh: PowerSGD's tables in device memory. Pointers are device addresses. */
 #include <stdint.h>
 
-#define RT_LOWRANK_ROWS	   8	/* of a matrix per block */
-#define RT_LOWRANK_FLOATS  2048 /* of a vector per block */
-#define RT_LOWRANK_COLUMNS 256	/* of a matrix per block, for sums over its rows */
+#define RT_LOWRANK_ROWS    8 /* rows of a matrix for one block */
+#define RT_LOWRANK_FLOATS  2048 /* floats of a vector for one block */
+#define RT_LOWRANK_COLUMNS 256 /* columns of a matrix for one block, in sums over its rows */
 #define RT_LOWRANK_MOST	   64	/* largest rank */
 
 struct rt_lowrank {

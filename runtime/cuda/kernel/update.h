@@ -40,7 +40,7 @@ struct rt_scaler_state {
 	float norm;	  /* gradient norm of the last update */
 };
 struct rt_update_step {
-	uint32_t seed[2], step; /* of the stochastic rounding */
+	uint32_t seed[2], step; /* keys of the stochastic rounding */
 	uint32_t draws[2];	/* seed of the random numbers of a step; differs between ranks */
 	uint32_t accum, batch;	/* batches of an update; index of the present one */
 	float loss_scale; /* factor of the first gradients of a loss */
