@@ -577,7 +577,7 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 	gt_progress_end();
 	if (r < 0)
 		return r;
-	if (!doc) /* only the first rank prints the result */
+	if (!doc) /* this is not the first rank, which prints the result */
 		return GT_EXIT_OK;
 	print_warnings(doc);
 	if (cli->json)

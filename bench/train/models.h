@@ -10,12 +10,12 @@ struct bn_model {
 	const char *name, *unit;
 	uint64_t batch, seq, layers, width, heads, vocab, size, steps, warmup; /* 0: the model has no such size */
 	uint64_t kv_heads, ffn; /* the same */
-	int hf; /* 1 + enum rt_hf_family of its layout; 0: none */
+	int hf; /* enum rt_hf_family of its layout, plus 1; 0: none */
 	uint64_t classes; /* number of image classes; models of tokens have vocab classes */
 	double lr;
 	const char *optimizer;
 	bool text;   /* trains on text by default */
-	bool tokens; /* can train on text */
+	bool tokens; /* whether the model can train on text */
 	struct rt_node *(*declare)(struct rt_graph *g, const struct bn_train_options *o);
 };
 /* Ends with an entry without a name. */

@@ -54,8 +54,8 @@ struct bn_train_options {
 	uint64_t powersgd_rank, compress_after;
 	double rank_timeout_s;	/* 0: 300 */
 	const char *overlap, *shard; /* "on", "off"; shard also "1", "2", "3"; NULL, "auto": chosen automatically */
-	uint64_t tp;		/* tensor parallel ranks; 0 means 1 */
-	uint64_t pp;		/* stages of the pipeline; 0 means 1 */
+	uint64_t tp;		/* number of tensor parallel ranks; 0 means 1 */
+	uint64_t pp;		/* number of pipeline stages; 0 means 1 */
 	uint64_t microbatches;	/* parts of a batch; 0: with stages a default, otherwise 1 */
 	const char *schedule;	/* "1f1b" (also NULL), "gpipe" */
 	bool balance, no_pin;	/* only with ranks */
