@@ -16,7 +16,7 @@
 
 /* The results of a run: losses, then parameters and buffers. */
 struct left {
-	int status; /* of the first step that failed */
+	int status; /* status of the first step that failed */
 	double loss[MOST_STEPS];
 	float *values;
 	int64_t n;

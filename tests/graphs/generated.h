@@ -29,14 +29,14 @@ struct gen_step {
 	int in[GEN_INPUTS];   /* other steps, or -1 */
 	int a[4];	       /* attributes of the op, see gen_apply(); leaf: its spread; ids: their limit, and whether
 				* some are ignored */
-	struct rt_shape shape; /* of a leaf or a reshape */
+	struct rt_shape shape; /* shape of a leaf or a reshape */
 };
 struct gen_program {
 	struct gen_step step[GEN_STEPS]; /* the last one is the loss */
 	int n;
 	struct gen_step refused; /* the first step that the library rejected during generation */
 	int refused_at;		  /* number of steps before it; 0: no step was rejected */
-	uint64_t seed;		  /* of all values of leaves */
+	uint64_t seed;		  /* seed of all values of leaves */
 	uint8_t how[16];	  /* bytes from which the properties derive their options */
 	bool dropout;		  /* dropouts are active */
 	bool pixels;		  /* inputs are bytes v with the value (v / 255 - mean) / std */

@@ -262,7 +262,7 @@ static void mul(const struct back *b)
 	}
 }
 
-/* Also for reshape and dropout. */
+/* The gradient of a sum, of reshape and of dropout. */
 static void affine(const struct back *b)
 {
 	double scale = b->c->op->id == RT_OP_AFFINE ? (double)b->c->attr.scale : 1;

@@ -19,7 +19,7 @@ static double batch_weight(const struct gen_program *m, int t)
 
 /* The expected result of an update from several batches. */
 struct mean {
-	struct gen_program m; /* without dropout */
+	struct gen_program m; /* the program without dropout */
 	struct gen_graph mg;
 	double **sum, weights; /* sum of weight times gradient, by node id */
 	double off[GEN_STEPS]; /* error bound of the sum, by step */
@@ -207,7 +207,7 @@ static struct rt_options rank_options(const struct gen_program *m, bool apart, e
 		opt.optimizer = (struct rt_optimizer){ .kind = RT_SGD, .lr = LR };
 		opt.accum = 1 + m->how[1] % 2;
 		opt.clip_norm = 0;
-		opt.debug.no_winograd = false; /* as in the programs with one batch */
+		opt.debug.no_winograd = false; /* same setting as in the programs with one batch */
 	}
 	opt.ranks.compress = compress;
 	if (compress != RT_COMPRESS_NONE)

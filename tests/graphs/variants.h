@@ -15,7 +15,7 @@ struct trial {
 };
 struct variant {
 	const char *name;
-	const char *property; /* in words */
+	const char *property; /* name of the property in words */
 	bool (*holds)(struct trial *t);
 	bool forks; /* must run before any OpenMP team exists; not for libFuzzer */
 };

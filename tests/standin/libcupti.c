@@ -214,5 +214,5 @@ int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dr
 {
 	*dropped = lost;
 	lost = 0;
-	return context || stream ? INVALID_PARAMETER : 0; /* as passed to completed() */
+	return context || stream ? INVALID_PARAMETER : 0; /* arguments as passed to completed() */
 }

@@ -23,7 +23,7 @@ struct gpu {
 	unsigned long long energy_mj, since_ms;
 };
 struct state {
-	unsigned calls; /* of setters */
+	unsigned calls; /* number of calls of setters */
 	struct gpu gpu[GPUS];
 };
 

@@ -304,7 +304,7 @@ START_TEST(a_failing_host_ends_the_session_in_order)
 
 	json_decref(play(&st, one_look, 1, &r));
 	ck_assert_int_eq(r, -EPERM);
-	ck_assert_int_eq(st.leaves, st.enters + 1); /* also after a failed enter */
+	ck_assert_int_eq(st.leaves, st.enters + 1); /* leave() is called also after a failed enter() */
 	json_decref(play(&full, one_look, 1, &r));
 	ck_assert_int_eq(r, -ENOSPC);
 	ck_assert_int_eq(full.launches, 7);
@@ -410,7 +410,7 @@ static json_t *play_boots(struct stage *st, int lost)
 				json_array_remove(launches, json_array_size(launches) - 1);
 		st->here = 2 * st->block + st->nth;
 		if (st->boots == 4 && lost >= 0)
-			st->here = -1; /* on its own command line */
+			st->here = -1; /* the host runs with its own command line */
 		s.resume = true;
 	}
 	ck_assert_int_eq(r, 0);

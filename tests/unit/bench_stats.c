@@ -37,7 +37,7 @@ START_TEST(selection_equals_sorting)
 			size_t below = 0, equal = 0;
 
 			for (size_t i = 0; i < n; i++)
-				v[i] = (double)bn_rng_below(&rng, 1 + n / 2); /* with ties */
+				v[i] = (double)bn_rng_below(&rng, 1 + n / 2); /* values with ties */
 			got = bn_select(v, n, k);
 			for (size_t i = 0; i < n; i++) {
 				below += v[i] < got;

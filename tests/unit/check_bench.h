@@ -14,5 +14,5 @@ TCase *bench_node_case(void);
 TCase *bench_gauge_case(void);
 TCase *bench_prove_case(void);
 TCase *bench_guard_case(void);
-int bench_prove_launch(int argc, char **argv); /* of a simulated session: this process is its launch */
+int bench_prove_launch(int argc, char **argv); /* runs a launch of a simulated session in this process */
 #endif

@@ -16,7 +16,7 @@
 /* Fails unless all ranks end without an error. */
 void run(struct rt_group *g, rt_rank_main *fn, void *arg);
 
-#define ROWS	8 /* of all ranks */
+#define ROWS 8 /* rows of all ranks together */
 #define STEPS	6
 
 struct job {

@@ -515,7 +515,7 @@ static struct gt_fsroot *with_nvml(const json_t *answer)
 START_TEST(paths_from_nvml_are_preserved_in_a_capture)
 {
 	static const struct {
-		const char *links, *way, *far; /* from the first GPU to the next, and to the last */
+		const char *links, *way, *far; /* path from the first GPU to the next, and to the last */
 	} t[] = { { "18", "NV18", "NV18" }, { "-4", "NV4", "SYS" }, { "0", "NODE", "SYS" } };
 	gt_autofree char *lib = gt_xasprintf("%s/tests/standin/libnvidia-ml.so.1",
 					     getenv("TOP_BUILDDIR") ? getenv("TOP_BUILDDIR") : ".");

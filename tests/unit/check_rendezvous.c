@@ -82,7 +82,7 @@ START_TEST(variables_identify_a_rank)
 		{SLURM "SLURM_LOCALID=1 MASTER_ADDR=h MASTER_PORT=1", "h", 3, 4, 1, 1},
 		{SLURM "SLURM_STEP_NODELIST=n[01-03,7],gpu-a", "n01", 3, 4, -1, 0},
 		{SLURM "SLURM_LOCALID=1 LOCAL_RANK=1 " TORCH, "n1", 2, 4, 1, 29500},  /* torchrun under srun */
-		{SLURM "WORLD_SIZE=4 MASTER_ADDR=h MASTER_PORT=5", "h", 3, 4, -1, 5}, /* as exported by batch scripts */
+		{SLURM "WORLD_SIZE=4 MASTER_ADDR=h MASTER_PORT=5", "h", 3, 4, -1, 5}, /* variables as batch scripts export them */
 		{"PMI_RANK=1 PMI_SIZE=2 MPI_LOCALRANKID=0 MASTER_ADDR=h MASTER_PORT=5", "h", 1, 2, 0, 5},
 		{"PMIX_RANK=3 " SLURM "SLURM_STEP_NODELIST=a", "a", 3, 4, -1, 0},
 	};

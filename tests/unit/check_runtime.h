@@ -34,7 +34,7 @@ TCase *case_cache(void);
 struct leaves {
 	int n;
 	double **value;	    /* [leaf][element] */
-	const void **input; /* in order of the inputs only, for rt_step */
+	const void **input; /* values of the inputs only, in order, for rt_step */
 	int n_inputs;
 };
 /* Normal values times 0.7 around 0.1; ids from 0 to limit - 1. */

@@ -245,7 +245,7 @@ START_TEST(values_are_equal_as_the_kernel_reads_them)
 {
 	static const struct {
 		const char *key, *a, *b;
-		bool equal, nonzero; /* nonzero: of a */
+		bool equal, nonzero; /* nonzero: whether the value of a is not 0 */
 	} t[] = {
 		{ "vm.max_map_count", "1048576 # x", "0x100000", true, true },
 		{ "vm.max_map_count", "010", "10", false, true },
@@ -343,7 +343,7 @@ START_TEST(missing_core_network_keys_are_reported_and_module_keys_are_not)
 	static const char lines[] = "net.core.rmem_mx = 1\nnet.ipv4.tcp_abc = 1\nnet.ipv4.udp_rmem = 1\nnet.ipv4.ip_x = 1\n"
 				    "net.ipv4.vs.tcp_x = 1\nnet.ipv4.neigh.eth9.x = 1\nnet.netfilter.x = 1\nnet.mptcp.x = 1\n";
 
-	expect_found(lines, ""); /* as in another network namespace */
+	expect_found(lines, ""); /* no finding, as in another network namespace */
 	put("/proc/sys/net/core/netdev_max_backlog", "1000\n");
 	expect_found(lines, "1n 2n 3n 4n ");
 }

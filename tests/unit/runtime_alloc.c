@@ -74,7 +74,7 @@ START_TEST(a_step_allocates_nothing_of_its_own)
 	opt.threads = 2;
 	ck_assert_int_eq(rt_compile(g, loss, &opt, &p, NULL), 0);
 	ck_assert_int_gt(atomic_load(&ours), 0); /* the counter works */
-	for (int i = 0; !r && i < 12; i++) { /* without assertions, which allocate */
+	for (int i = 0; !r && i < 12; i++) { /* uses no assertions, because they allocate */
 		struct rt_metrics m;
 		double value;
 

@@ -18,7 +18,7 @@ static const struct model {
 	int64_t kv_heads; /* 0: gpt */
 	enum rt_dtype amp;
 	bool int8;
-	double tolerance; /* relative to the largest logit */
+	double tolerance; /* limit of a difference, relative to the largest logit */
 } models[] = {
 	{ "gpt", 0, RT_F32, false, 1e-5 },	{ "llama", 4, RT_F32, false, 1e-5 },   { "llama, grouped", 2, RT_F32, false, 1e-5 },
 	{ "llama, one head", 1, RT_F32, false, 1e-5 }, { "gpt in bf16", 0, RT_BF16, false, 0.03 },

@@ -281,7 +281,7 @@ START_TEST(leftovers_of_a_killed_save_are_removed)
 	ck_assert_int_eq(link(users, twice), 0);
 	touch(held);
 	fd = open(held, O_WRONLY);
-	ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &whole), 0); /* as another running writer */
+	ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &whole), 0); /* acts as another running writer */
 	ck_assert_int_eq(rt_save(p, file, 6, NULL), 0);
 	ck_assert(!there(left));
 	ck_assert(there(users) && there(link_name) && there(twice) && there(held));

@@ -35,7 +35,7 @@ START_TEST(the_watchdog_is_not_switched_off)
 
 		box_open(&one, cases[i].host);
 		box_put(&one, "/proc/sys/kernel/nmi_watchdog", cases[i].value);
-		plan = box_plan(&one); /* with all optional tunables */
+		plan = box_plan(&one); /* plan with all optional tunables */
 		it = box_item(plan, "kernel.nmi_watchdog", NULL);
 		ck_assert_msg(it->status == cases[i].status, "%s with %s: %s", cases[i].host, cases[i].value, it->reason);
 		box_close(&one);

@@ -181,7 +181,7 @@ static void check_shares(const char *name, struct gt_fsroot *fs, const struct pr
 				      "%s: the memory of rank %u of %u is not its CPUs'", name, rank, n);
 		gt_set_or(&taken, &r->cpus);
 	}
-	gt_set_and(&taken, &all); /* by first threads */
+	gt_set_and(&taken, &all); /* compares by first threads */
 	if (n <= cores) {
 		ck_assert_msg(sum == gt_set_count(&taken), "%s: %u ranks share cores", name, n);
 		ck_assert_msg(gt_set_equal(&taken, &all), "%s: %u ranks leave cores unused", name, n);

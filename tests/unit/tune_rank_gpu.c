@@ -74,7 +74,7 @@ static const struct {
 	{ "6", { NULL }, "16-31,48-63", "PCI_BUS_ID", NULL },
 	{ "6", { "CUDA_VISIBLE_DEVICES=0" }, "16-31,48-63", "PCI_BUS_ID", NULL }, /* the option uses nvidia-smi's numbers */
 	{ "6", { "CUDA_DEVICE_ORDER=PCI_BUS_ID" }, "16-31,48-63", "kept", NULL },
-	{ "6", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "PCI_BUS_ID", NULL }, /* as documented for the option */
+	{ "6", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "PCI_BUS_ID", NULL }, /* order as documented for the option */
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6", "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "", "kept", "CUDA_DEVICE_ORDER is FASTEST_FIRST" },
 	{ "GPU-aaaa", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "kept", NULL }, /* a UUID is unambiguous */
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6" }, "", NULL, "in CUDA's own order" },

@@ -155,7 +155,7 @@ START_TEST(a_reset_value_is_reported_under_its_own_name)
 	gt_autofree char *epp_too = tn_tunable_side_label(tn_tunable_find("cpu.governor"), "policy0");
 
 	ck_assert_str_eq(epp_too, "cpu.epp:policy0");
-	ck_assert_ptr_null(tn_tunable_side_label(tn_tunable_find("block.scheduler"), "sda")); /* without a tunable */
+	ck_assert_ptr_null(tn_tunable_side_label(tn_tunable_find("block.scheduler"), "sda")); /* no tunable is given */
 	ck_assert_ptr_null(tn_tunable_side_label(tn_tunable_find("vm.swappiness"), NULL));
 }
 END_TEST

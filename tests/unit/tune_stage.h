@@ -9,7 +9,7 @@
 extern struct box b;
 extern char *before; /* its contents before the test */
 extern struct gt_err err;
-extern int status; /* of the last revert or verify */
+extern int status; /* exit status of the last revert or verify */
 
 void set_up(void);
 void tear_down(void);

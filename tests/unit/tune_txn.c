@@ -228,7 +228,7 @@ START_TEST(a_higher_raise_only_value_is_no_drift)
 	} cases[] = {
 		{ "/proc/sys/vm/max_map_count", "1048576", "", "higher", 0 },
 		{ "/proc/sys/vm/max_map_count", "70000", "", "drift", TN_EXIT_DRIFT },
-		{ "/proc/sys/vm/min_free_kbytes", "999999", "", "higher", 0 }, /* as the kernel does by itself */
+		{ "/proc/sys/vm/min_free_kbytes", "999999", "", "higher", 0 }, /* the kernel does so by itself */
 		{ "/proc/sys/vm/max_map_count", "1048576", "vm.max_map_count = 1048576\n", "higher", 0 },
 		{ "/proc/sys/vm/max_map_count", "1048576", "vm.max_map_count = 70000\n", "lost at boot", TN_EXIT_DRIFT },
 		{ RMEM, "4096 131072 134217728", "", "higher", 0 }, /* values of several numbers */
