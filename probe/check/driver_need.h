@@ -39,7 +39,7 @@ struct pr_driver_need {
 	bool known;		 /* the table contains each GPU */
 	char *version;		 /* version that is installed or would be; NULL: unknown */
 	char *cuda_driver;	 /* driver version that CUDA programs then use (pr_effective_driver); NULL: unknown */
-	char *packages;		 /* packages separated by blanks; NULL: none to install */
+	char *packages;		 /* names of packages, separated by blanks; NULL: there is nothing to install */
 	char *why;		 /* one sentence without a full stop */
 };
 void pr_driver_need_clear(struct pr_driver_need *n);

@@ -26,7 +26,7 @@
  * lists the attributes that are captured. `never` lists the exceptions: keys, actions, and attributes that act when they are read.
  */
 static const struct subtree {
-	const char *dir, *names, *never; /* a pattern; patterns, separated by blanks */
+	const char *dir, *names, *never; /* dir: a pattern. names, never: patterns, separated by blanks. */
 } subtrees[] = {
 	{ "/proc/sys/vm", "*", "compact_memory drop_caches stat_refresh" },
 	{ "/proc/sys/kernel", "nmi_watchdog numa_* pid_max sched_* shm* threads-max watchdog*", "" },
@@ -242,7 +242,7 @@ static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const s
 		      { "environment", pr_environment_fact(h) },
 		      { "ethtool", pr_ethtool_fact(h) },
 		      { "machine_id_hash", machine_id_hash(h) },
-		      /* for lstopo; hwloc opens its files by itself, so they are not among the recorded ones */
+		      /* lstopo needs these files; hwloc opens them by itself, so they are not among the recorded ones */
 		      { "hwloc.xml", pr_hwloc_xml(fs) } };
 
 	gt_autofree char *signature = pr_signature_fact(h, &name), *signature_path = gt_xasprintf("/.facts/%s", name ? name : "");

@@ -15,7 +15,7 @@ static void discover_launch(struct gt_fsroot *fs, struct pr_host *h)
 	h->kernel.release = pr_read_str(h, fs, "/proc/sys/kernel/osrelease");
 	h->kernel.arch = pr_read_str(h, fs, "/proc/sys/kernel/arch");
 	pr_launch_cpu(fs, h);
-	pr_discover_distro(fs, h); /* for the commands in remedies */
+	pr_discover_distro(fs, h); /* the commands of remedies depend on it */
 	pr_launch_memory(fs, h);
 	pr_launch_numa(fs, h);
 	pr_launch_pci(fs, h);

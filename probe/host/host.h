@@ -115,7 +115,7 @@ struct pr_net {
 	struct pr_num speed_mbit, numa_node, mtu, missed; /* missed: frames dropped for lack of a buffer since the link came up */
 	struct pr_str driver;
 	struct pr_num flags; /* the kernel's interface flags; bit 0: switched on */
-	struct pr_num rx_ring, rx_ring_max, channels, channels_max; /* as reported by ethtool -g and -l */
+	struct pr_num rx_ring, rx_ring_max, channels, channels_max; /* values that ethtool -g and -l report */
 	struct pr_num read_request; /* maximum bytes of one memory read by a fast port; unreadable: needs root */
 	struct gt_strv irqs; /* interrupt numbers */
 };

@@ -180,7 +180,7 @@ static int take_answer(const char *path, char *text, struct pr_openblas_answer *
 	return 0;
 }
 
-/* As root refuses a library that other users can replace. */
+/* If this process is root, refuses a library that other users can replace. */
 static int check_owner(struct gt_fsroot *live, const char *path, struct gt_err *err)
 {
 	const char *why = NULL;

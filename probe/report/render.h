@@ -6,7 +6,7 @@
 #include "lib/json.h"
 
 void pr_render_line(const json_t *doc, struct gt_buf *out);	/* one line for monitoring plug-ins */
-void pr_render_markdown(const json_t *doc, struct gt_buf *out); /* for an issue */
+void pr_render_markdown(const json_t *doc, struct gt_buf *out); /* text for a bug report */
 void pr_render_metrics(const json_t *doc, struct gt_buf *out);	/* OpenMetrics for Prometheus, gauges only */
 /* The check that decides the verdict: the cause, else the first check with the result "unknown", else NULL. */
 const json_t *pr_deciding_check(const json_t *doc);
