@@ -21,7 +21,7 @@ struct cached {
 	struct pr_openblas_answer answer;
 };
 
-/* Also used by the ranks of one launch if the file cannot be written. */
+/* The ranks of one launch also use it if the file cannot be written. */
 static struct cached cached[CACHED_MAX];
 static size_t n_cached;
 static bool loaded;

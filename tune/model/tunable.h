@@ -126,7 +126,7 @@ struct tn_tunable {
 							 * itself */
 	const char *resets;		  /* file that the kernel resets when this one is written; written like path */
 	bool names_change;		  /* the next boot may give these names to other devices */
-	/* For one of a pair: converts the counterpart's value to this unit; NULL: not comparable. */
+	/* For one tunable of a pair: converts the value of the other to this unit. NULL: they are not comparable. */
 	int64_t (*from_pair)(const struct pr_host *h, int64_t pair);
 	const struct tn_precondition *preconditions[TN_PRECONDITIONS + 1]; /* preconditions in the order of evaluation */
 	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w);

@@ -92,7 +92,7 @@ void tn_prov_refuse(struct tn_prov *p, const char *id, const char *what, const c
 void tn_prov_note(struct tn_prov *p, const char *note);
 bool tn_prov_wants_driver(const struct tn_prov *p); /* the driver part is missing and not skipped */
 bool tn_is_driver_package(const char *name);	    /* part of NVIDIA's driver: is installed and removed together with its module */
-void tn_add_words(struct gt_strv *to, const char *words); /* separated by blanks */
+void tn_add_words(struct gt_strv *to, const char *words); /* words: separated by blanks */
 void tn_prov_parts(struct tn_prov *p);		    /* sets status and packages of each part */
 /* Parts that are built for a CUDA release that the driver supports and that has code for the GPU. */
 enum tn_part_status tn_prov_toolkit(struct tn_prov *p, struct gt_strv *packages, char **reason);
