@@ -660,12 +660,12 @@ enum rt_unit_kind { RT_UNIT_HEADS, RT_UNIT_NEURONS, RT_UNIT_CHANNELS, RT_UNIT_KI
 struct rt_layer_units {
 	char *weight; /* name of the weight whose rows compute the units */
 	enum rt_unit_kind kind;
-	int64_t units;	  /* of the graph */
-	int64_t original; /* before any were removed */
+	int64_t units;	  /* units of the graph */
+	int64_t original; /* units before the first removal */
 	int64_t size;	  /* heads per unit; 1 for other kinds */
 	bool *removed;	  /* (units) */
 };
-struct rt_units { /* in the order of the graph */
+struct rt_units { /* entries have the order of the graph */
 	struct rt_layer_units *layer;
 	int n;
 };
@@ -809,7 +809,7 @@ float rt_random_uniform(uint64_t seed, uint64_t stream, uint64_t index); /* [0,1
 struct rt_gpt_config {
 	int64_t batch, seq, layers, width, heads, vocab;
 	int64_t positions; /* rows of the position table; 0: seq */
-	float dropout;	   /* after embeddings, attention and MLP; 0: none */
+	float dropout;	   /* probability after embeddings, attention and MLP; 0: no dropout */
 	/*
 	 * 0, or the tokens that a cache of keys and values holds per row (rt_attention_cached()). The model then declares
 	 * the inputs "tokens" and "positions" (batch,seq) and "last" (batch), and returns the logits (batch,1,vocab) of the

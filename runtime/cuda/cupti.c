@@ -100,7 +100,7 @@ struct rt_cupti {
 	int driver;
 	uint32_t version;
 	size_t enabled; /* number of enabled kinds */
-	pthread_mutex_t lock; /* for the following members, because CUPTI's own thread returns buffers */
+	pthread_mutex_t lock; /* protects the following members, because CUPTI's own thread returns buffers */
 	struct entry *entries;
 	struct launched *launched;
 	size_t n, n_launched, dropped;

@@ -8,7 +8,7 @@
 enum {
 	DNN_OK = 0,
 	DNN_SUBLIBRARY_LOADING_FAILED = 1008,
-	DNN_NOT_SUPPORTED = 3000, /* to 3999 */
+	DNN_NOT_SUPPORTED = 3000, /* the range ends at 3999 */
 	DNN_INTERNAL_ERROR = 4000,
 
 	DNN_POINTWISE = 0, /* kinds of descriptors */
@@ -130,7 +130,7 @@ enum {
 	DNN_NOTE_REDUCED_PRECISION = 2,
 	DNN_NOTE_FFT = 3,
 	DNN_NOTE_NONDETERMINISTIC = 4,
-	DNN_NOTE_WINOGRAD = 5, /* to 8, by tile size */
+	DNN_NOTE_WINOGRAD = 5, /* one number per tile size, up to 8 */
 	DNN_NOTE_WINOGRAD_13 = 8,
 	DNN_NOTES = 32, /* space for newer ones */
 	DNN_KNOBS = 64,

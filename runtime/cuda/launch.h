@@ -56,7 +56,7 @@ struct rt_engine {
 	bool exact;  /* the same bits in each run */
 	unsigned runs; /* number of forward passes; selects one of two input buffers */
 	bool initial_scales; /* this is the first step or an earlier evaluation: 8-bit scales come from the present values */
-	bool scaled; /* after the first such step: the table contains scales */
+	bool scaled; /* the table contains scales, after the first step that needs them */
 	int fp8_history;
 	float fp8_factor; /* 2^-margin */
 	double moves; /* bytes of the next launch, for reports */

@@ -79,7 +79,7 @@ struct rt_nccl {
 	struct rt_comm *group;
 	int version;
 	bool nonblocking;
-	struct ending *ending; /* after an abort */
+	struct ending *ending; /* set after an abort */
 	bool abandoned;	       /* not freed, because NCCL may still use it */
 };
 
@@ -298,7 +298,7 @@ static int suits(void *arg, struct gt_err *err)
 	return r || !n->dev ? r : check_cuda(n, n->dev, err);
 }
 
-/* Only loads the library. dev NULL: for an unknown device. */
+/* Only loads the library. dev NULL: the device is unknown. */
 static int load(const struct rt_cuda *dev, struct rt_nccl **ret, struct gt_err *err)
 {
 	static const char *const names[] = { "libnccl.so.2", NULL };

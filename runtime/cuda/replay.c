@@ -315,7 +315,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 	fill_step(step, p, run);
 	e->plain = !rt_compress_active(p, run->step);
 	e->initial_scales = e->s->scales && !e->scaled;
-	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* for calls that are not captured */
+	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* calls that are not captured use it */
 	r = enqueue_forward(p, inputs, step, run, timed, err);
 	if (!r)
 		r = enqueue_backward(p, run, timed, err);

@@ -51,7 +51,7 @@ int rt_cuda_selfcheck_nan(enum rt_check_type type, uint64_t seed, json_t *rows, 
 /* Rounds x to E4M3 or E5M2 by searching all numbers of the format: ties to the even code, too large values to the
  * largest number, NaN to 0x7f. */
 uint8_t rt_fp8_nearest(float x, bool e5m2);
-double rt_fp8_value(unsigned code, bool e5m2); /* for finite numbers */
+double rt_fp8_value(unsigned code, bool e5m2); /* the code must be a finite number */
 
 /*
  * Compares a tensor and adds a row of case `name`. kink: rounding may move a value across zero, which changes a gradient

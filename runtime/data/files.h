@@ -6,7 +6,7 @@
 #include "runtime/data/loader.h"
 
 #define RT_DEFAULT_TEXT	"/usr/share/common-licenses"
-#define RT_FILES_MAX	100000 /* for one path */
+#define RT_FILES_MAX	100000 /* files of one path */
 
 /* Lists the files of a path: the file itself, the regular files of a directory with one of the suffixes (NULL: any) in
  * version order, or the list that braces denote. */

@@ -15,7 +15,7 @@ struct rt_image_scratch {
 	size_t line_cap;      /* pixels */
 	float *weight;	      /* filter weights of the output pixels, one axis */
 	size_t weight_cap;
-	int32_t *from;	      /* for each output pixel: its first input pixel and their number, both axes */
+	int32_t *from;	      /* for each output pixel: its first input pixel and the number of its input pixels, both axes */
 	int64_t size;
 };
 #endif

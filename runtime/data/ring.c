@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include "runtime/data/ring.h"
 
-#define SPINS	100 /* before sleeping; costs less than the two system calls */
+#define SPINS	100 /* attempts before sleeping, which cost less than the two system calls */
 
 static uint32_t free_for(uint64_t ticket)
 {

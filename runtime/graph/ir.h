@@ -115,7 +115,7 @@ struct rt_ir {
 struct rt_graph {
 	struct rt_ir ir;
 	struct gt_err err;
-	json_t *original_units; /* { WEIGHT: units before any were removed }; NULL: none were; see units.h */
+	json_t *original_units; /* { WEIGHT: its units before the first removal }; NULL: no unit was removed; see units.h */
 };
 
 /* ---- ops ---- */

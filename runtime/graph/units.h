@@ -15,7 +15,7 @@ struct rt_unit_group {
 	enum rt_unit_kind kind;
 	int64_t units, size; /* size: heads per unit; 1 for other kinds */
 	struct rt_call *layer, *attention, *rope; /* the last two may be NULL */
-	struct rt_slice *slice; /* of parameters, buffers, caches and results */
+	struct rt_slice *slice; /* slices of parameters, buffers, caches and results */
 	int n_slices;
 };
 struct rt_unit_groups {

@@ -28,7 +28,7 @@ struct message {
 
 struct child {
 	pid_t pid;
-	int fd; /* read end of the rank's pipe; -1: ended */
+	int fd; /* read end of the rank's pipe; -1: the rank has ended */
 	struct gt_buf got;
 	struct rt_place place;
 };

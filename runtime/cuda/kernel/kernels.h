@@ -20,7 +20,7 @@
 	X(rope) X(swiglu) X(swiglu_bwd)
 /* kernels for padded depths of 16, 64, 128 */
 #define RT_KERNELS_ATTENTION(X)	X(attention) X(attention_dkv) X(attention_dq)
-/* for bf16, then for f16, each by padded depth: 64, 128; since sm_80 */
+/* kernels for bf16, then for f16, each by padded depth: 64, 128; they need sm_80 or newer */
 #define RT_KERNELS_TENSOR(X)	X(attention_tensor) X(attention_dkv_tensor) X(attention_dq_tensor)
 
 enum rt_kernel_id {
