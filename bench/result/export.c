@@ -85,7 +85,7 @@ static const char *unit_of_level(const json_t *doc, const char *id)
 	return unit;
 }
 
-/* Prints the metrics whose base unit has this suffix. The format requires a family in one piece. */
+/* Prints the metrics whose base unit has this suffix. The format requires the lines of one metric name to be together. */
 static void medians_in(const json_t *doc, const char *suffix, struct gt_buf *out)
 {
 	gt_autofree char *name = gt_xasprintf("gpubench_median%s", suffix);

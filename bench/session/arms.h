@@ -21,7 +21,7 @@ struct bn_factor {
 	char *from, *to;  /* NULL: not set */
 	const char *when; /* when it takes effect */
 	const char *knob;      /* id of the tunable or launch setting; NULL: chosen by the user */
-	const char *mechanism; /* of the knob, or NULL */
+	const char *mechanism; /* mechanism of the knob, or NULL */
 	const char *unmoved;   /* of the knob, or NULL */
 	bool disabled;		    /* no value of the factor won its race, so it stays off */
 };

@@ -11,8 +11,8 @@ struct bn_environ {
 	double ctxt, steal_s, pgfault, pgmajfault, thp_fault_alloc, thp_collapse, numa_hint_faults, compact_stall;
 	double mem_available_bytes, dirty_bytes, anon_huge_bytes;
 	double temp_c, cpu_mhz;					   /* hottest zone; mean over CPUs */
-	double interrupts, throttled;				   /* since boot; throttled: over all packages */
-	double suspended_s;					   /* since boot */
+	double interrupts, throttled;				   /* counts since boot; throttled: sum over all packages */
+	double suspended_s;					   /* time since boot */
 	double kernel_log_s;					   /* time stamp of the last line of the kernel log */
 };
 void bn_environ_read(struct gt_fsroot *fs, struct bn_environ *ret);

@@ -13,7 +13,7 @@ struct bn_parallel_request {
 	bool gpus;		       /* ranks are GPUs, not processes on CPUs of this host */
 	uint64_t ranks;
 	uint64_t memory_bytes, reserve_bytes; /* memory of one rank, and the part that the program cannot use */
-	/* Of one rank. link_bytes_per_s: bytes that it sends to others. latency_s: of one collective. */
+	/* Rates of one rank. link_bytes_per_s: bytes that it sends to others. latency_s: latency of one collective. */
 	struct rt_rates rates;
 	double link_bytes_per_s, latency_s;
 	const char *source; /* origin of the rates, as text for the report */

@@ -9,7 +9,7 @@ struct bn_pruning {
 	bool use; /* masks of weights */
 	enum rt_sparsity how;
 	double fraction; /* RT_UNSTRUCTURED: at the end of the schedule */
-	double start;	 /* before this run */
+	double start;	 /* value before this run */
 	bool structured; /* units are removed; excludes `use` */
 	double remove[RT_UNIT_KINDS]; /* as rt_check_units(); 0: none */
 };

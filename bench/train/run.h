@@ -9,7 +9,7 @@
 /* Measurements around the removal of units. NAN: not measured. */
 struct bn_size {
 	int64_t parameters;
-	double flops; /* of an update */
+	double flops; /* operations of an update */
 	double step_s, heldout;
 };
 struct bn_shrink {
@@ -30,10 +30,10 @@ struct bn_training {
 	struct rt_mesh mesh;  /* all members are zero in a single process */
 	/* Ranks with their own batches, and this rank among them. The ranks that split a model get the same batches. */
 	uint64_t data_ranks, data_rank;
-	/* Of a batch, or a microbatch: rows of this rank, index of its first row, rows of all ranks. */
+	/* Part of a batch or microbatch: rows of this rank, index of its first row, rows of all ranks. */
 	uint64_t rows, first_row, all_rows;
 	uint64_t parts; /* microbatches of a batch */
-	void *input[2];	      /* for all ranks */
+	void *input[2];	      /* inputs of all ranks */
 	size_t row_elements[2];
 	double *step_s;
 	uint64_t n_timed; /* timed steps so far, since units were removed */
