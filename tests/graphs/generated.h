@@ -56,7 +56,7 @@ void gen_draw(struct gen_program *m, const uint8_t *bytes, size_t n);
 
 struct gen_graph {
 	struct rt_graph *g;
-	struct rt_node *node[GEN_STEPS]; /* of each step */
+	struct rt_node *node[GEN_STEPS]; /* node of each step */
 	struct rt_node *loss;
 };
 /* Builds the graph. Returns 0 or the error of the library. The caller frees ret in both cases. rows replaces GEN_ROWS. */

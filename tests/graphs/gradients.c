@@ -9,7 +9,7 @@
 struct back {
 	const struct rt_call *c;
 	const double *in[RT_MAX_IO], *out[RT_MAX_IO]; /* the inputs and outputs of the forward call */
-	const double *dy, *low_dy;		      /* in f32; and rounded as products in reduced precision read them */
+	const double *dy, *low_dy;		      /* dy: f32. low_dy: rounded as products in reduced precision read them. */
 	double *dx[RT_MAX_IO];			      /* zeros to which the gradient is added; NULL: no gradient */
 	const struct plain_how *how;
 	double level; /* relative rounding error of this call */

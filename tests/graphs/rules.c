@@ -23,7 +23,7 @@ struct unit {
 	int step; /* number of this update, from 1; 0: skipped */
 };
 
-/* torch.optim.SGD, Adam, AdamW */
+/* Returns a weight after the update that torch.optim.SGD, Adam or AdamW makes. */
 static double ruled(const struct rt_optimizer *o, const struct unit *u, double w, double g, double *m, double *v)
 {
 	bool decoupled = o->kind == RT_ADAMW || o->kind == RT_ADAMW8;

@@ -8,7 +8,7 @@
 #include "tests/graphs/variants.h"
 
 #define UPDATES	  4
-#define ROUNDING  1.2e-7 /* of a multiplication followed by an addition in float */
+#define ROUNDING  1.2e-7 /* error of a multiplication followed by an addition in float */
 #define LEAST_MAP 4096 /* least number of elements for 8-bit moments */
 
 struct tensor {
@@ -38,7 +38,7 @@ static void start(struct plain_update *u, const struct gen_program *m, const str
 	memset(u, 0, sizeof(*u));
 	u->opt = trial_options(m);
 	u->opt.debug.keep_gradients = u->opt.debug.poison = true;
-	/* so large that some updates overflow; the scale grows soon */
+	/* The first scale is so large that some updates overflow, and the scale grows after a few updates. */
 	if (u->opt.precision.scaler.use == RT_SCALER_ON || u->opt.precision.amp == RT_F16)
 		u->opt.precision.scaler = (struct rt_scaler){ .use = RT_SCALER_ON, .growth = 4, .backoff = 0x1p-5,
 						    .init = m->how[12] % 2 && u->opt.precision.amp != RT_F16 ? 0x1p120 : 0x1p12,

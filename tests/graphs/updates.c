@@ -215,7 +215,7 @@ static struct rt_options rank_options(const struct gen_program *m, bool apart, e
 	return opt;
 }
 
-/* For the rows of all ranks. */
+/* Returns the share of this rank in the mean over the rows of all ranks. */
 static double rank_share(const struct gen_program *m, int rank, int ranks)
 {
 	return m->how[11] % 2 ? 1.0 / ranks : 2.0 * (rank + 1) / (ranks * (ranks + 1));

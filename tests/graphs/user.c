@@ -120,7 +120,7 @@ static void fma_reference(const double *const *in, double *y, const struct rt_sh
 }
 
 /* ---- on the device ---- */
-#define PARTS 8 /* of a sum over rows */
+#define PARTS 8 /* parts of a sum over rows */
 enum { K_BUMP, K_BUMP_BACK, K_TIMES, K_TIMES_BACK_A, K_TIMES_BACK_B, K_FOLD, K_FMA, K_FMA_BACK };
 
 static unsigned blocks_for(const struct rt_user_run *run, int64_t n)

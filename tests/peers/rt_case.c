@@ -33,7 +33,7 @@ struct test {
 	struct rt_graph *graph;
 	struct rt_program *program;
 	char *input[16];
-	size_t input_bytes[16]; /* of one step */
+	size_t input_bytes[16]; /* sizes of the inputs of one step */
 	int n_inputs;
 };
 

@@ -54,7 +54,7 @@ static inline void emu_touch(const void *, size_t, bool)
 }
 #endif
 void emu_misaligned(const void *p, size_t n);
-#define RT_ALIASING(n) __attribute__((may_alias, aligned(n))) /* of that size, and over elements of any type */
+#define RT_ALIASING(n) __attribute__((may_alias, aligned(n))) /* a type of that size, which may overlap elements of any type */
 #define RT_ALIGNED(p, n) ((uintptr_t)(p) % (n) ? emu_misaligned(p, n) : (void)0)
 
 static inline void __syncthreads(void)

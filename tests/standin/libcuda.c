@@ -26,7 +26,7 @@
 #define DEVICES	   16
 #define OPT_IN	   (227 << 10) /* maximum shared memory per block in bytes, sm_90 */
 #define UNASKED	   (48 << 10)  /* maximum without a request */
-#define REGISTERS  65536       /* of a multiprocessor */
+#define REGISTERS  65536       /* registers of a multiprocessor */
 #define KERNELS	   1024
 
 unsigned long standin_waited, standin_waited_events, standin_unpinned;

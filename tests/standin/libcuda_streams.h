@@ -7,7 +7,7 @@
 
 struct work {
 	struct work *next;
-	unsigned correlation; /* for a tracer */
+	unsigned correlation; /* number that a tracer gets */
 	void (*run)(void *data);
 	int (*poll)(void *data); /* alternative: returns 1 when done */
 	atomic_int *holders;	 /* number of captured copies of this */
@@ -19,7 +19,7 @@ struct stream {
 	struct stream *next;
 	struct work *head, **tail;
 	unsigned long enqueued, done;
-	unsigned number; /* for the record; 0: the NULL stream */
+	unsigned number; /* number in the record; 0: the NULL stream */
 	struct graph *captures;
 	bool blocking, gone;
 	bool joined;			  /* the capture started on another stream */
@@ -27,11 +27,11 @@ struct stream {
 };
 struct graph {
 	struct work *head, **tail;
-	struct graph *next; /* of captured streams */
+	struct graph *next; /* next graph of a captured stream */
 	struct stream *origin;
 	pthread_t thread;
 	int mode;
-	unsigned number; /* for the record */
+	unsigned number; /* number in the record */
 	bool invalid;
 };
 struct event {
@@ -39,7 +39,7 @@ struct event {
 	struct stream *stream;
 	unsigned long upto;
 	double at;
-	unsigned number; /* for the record */
+	unsigned number; /* number in the record */
 	struct graph *graph; /* recorded during this capture */
 	bool recorded, timed, gone;
 };

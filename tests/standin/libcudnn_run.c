@@ -163,7 +163,7 @@ static struct place *place_of(struct run *r, const struct desc *t)
 	return &r->places[r->n++];
 }
 
-struct view { /* of a tensor of an operation */
+struct view { /* view of a tensor of an operation */
 	const struct desc *t;
 	struct place *p;
 };

@@ -255,7 +255,7 @@ struct op {
 	enum { MEAN, GATHER, EXCHANGE } kind;
 	const char *x;
 	char *out;
-	size_t bytes;		     /* of a rank; exchange: of each pair */
+	size_t bytes;		     /* bytes of a rank; exchange: bytes of each pair */
 	const char *send[RANKS];     /* exchange */
 	char *recv[RANKS];
 	size_t at;

@@ -13,12 +13,12 @@
 struct stage {
 	struct bn_rng rng;
 	double clock_s, effect, sd; /* sd 0: SD */
-	double tail_sd;             /* of the slowest step, which the change does not affect; 0: like the others */
+	double tail_sd;             /* deviation of the slowest step, which the change does not affect; 0: like the other steps */
 	int enters, leaves, inside, launches, saves;
 	int stop_after, fail_enter_after, setting_changes_after, fail_save_after; /* launches; 0: never */
 	int fail_leave_after;
 	bool fails_changed, fails_always, wrong, leaks;
-	uint64_t seed; /* of the random order; 0: 11 */
+	uint64_t seed; /* seed of the random order; 0: uses 11 */
 	size_t workloads; /* 0: two */
 	volatile int stop;
 	/* each arm is a boot: state of the session, arm of the running boot, number of boots */

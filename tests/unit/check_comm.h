@@ -21,10 +21,10 @@ void run(struct rt_group *g, rt_rank_main *fn, void *arg);
 
 struct job {
 	struct rt_options opt;
-	int rows[4]; /* of each rank; 0: equal */
+	int rows[4]; /* rows of each rank; 0: all ranks have the same number */
 	bool weigh;  /* the batches contain their numbers of rows, which are the same for all ranks */
-	const int *node; /* of each rank; NULL: one node */
-	int width;	 /* of the model; 0: 32 */
+	const int *node; /* node of each rank; NULL: all ranks are on one node */
+	int width;	 /* width of the model; 0: uses 32 */
 	const char *load, *save; /* checkpoints before the first step and after the last */
 	int steps;	 /* 0: STEPS */
 	double loss[STEPS];

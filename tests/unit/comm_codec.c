@@ -46,7 +46,7 @@ struct dictate {
 	enum rt_compress compress;
 	void (*expect)(double *mean, int round); /* has state of its own */
 	double tolerance; /* 0: bit equality */
-	int levels; /* of each block of 512: each element is an integer multiple of this fraction of the largest; 0: none */
+	int levels; /* in each block of 512 each element is an integer multiple of 1/levels of the largest; 0: no such rule */
 	bool scaled; /* the loss scale doubles with every update, and halves with a skipped one */
 };
 

@@ -10,7 +10,7 @@
 #include "runtime/ckpt/st_file.h"
 #include "tests/unit/check_comm.h"
 
-#define BATCH	8 /* of all ranks, in one update */
+#define BATCH	8 /* rows of all ranks in one update */
 #define MICRO	2 /* microbatches of an update */
 #define LEN	8
 #define VOCAB	61
@@ -48,7 +48,7 @@ static const struct grid grids[] = {
 struct grid_job {
 	struct grid grid;
 	char dir[32];
-	const double *loss; /* of one rank, by update */
+	const double *loss; /* losses of one rank, by update */
 };
 
 static struct rt_node *declare(struct rt_graph *g, bool llama, int64_t rows)

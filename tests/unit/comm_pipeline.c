@@ -10,7 +10,7 @@
 #include "runtime/backend/program.h"
 #include "tests/unit/check_comm.h"
 
-#define PP_ROWS	2 /* of a microbatch */
+#define PP_ROWS	2 /* rows of a microbatch */
 #define UPDATES	3
 
 static const struct pipeline_case {

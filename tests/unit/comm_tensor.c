@@ -64,7 +64,7 @@ struct split {
 	enum model model;
 	int tensor, data; /* ranks of each dimension */
 	struct rt_options opt;
-	/* of one rank, in order: losses of UPDATES updates, then the gradients of the first step */
+	/* values of one rank, in order: losses of UPDATES updates, then the gradients of the first step */
 	float *expected;
 	int64_t gradients;
 };

@@ -119,7 +119,7 @@ START_TEST(rounding_is_to_nearest_even)
 }
 END_TEST
 
-/* Shapes with odd sizes and padded rows, all transposes, assigned and accumulated; i: type. */
+/* Shapes have odd sizes and padded rows. Each transpose is tested, with results assigned and results added. i: type. */
 START_TEST(low_products_are_sums_of_exact_products)
 {
 	enum { M = 67, N = 45, K = 83, LD = 96 };

@@ -7,7 +7,7 @@
 #include "tests/graphs/generated.h"
 #include "tests/unit/check_runtime.h"
 
-#define MOST_ELEMENTS	8192 /* of all leaves of a case that the device check also uses: finite differences are slow */
+#define MOST_ELEMENTS	8192 /* limit for all leaves of a case that the device check also uses: finite differences are slow */
 
 /* Checked values: the loss of a graph, and `out` unless NULL. */
 struct checked {
@@ -169,7 +169,7 @@ END_TEST
 /* ---- ties ---- */
 enum { SIDE = 4, DEEP = 3, TIED = SIDE * SIDE * DEEP };
 static const struct {
-	int axis; /* of a reduction; -1: windows */
+	int axis; /* axis of a reduction; -1: windows */
 	int window, stride, pad;
 } ties[] = { { 1, 0, 0, 0 }, { 2, 0, 0, 0 }, { 3, 0, 0, 0 }, { -1, 2, 2, 0 }, { -1, 3, 1, 1 }, { -1, 3, 2, 1 } };
 

@@ -219,7 +219,7 @@ START_TEST(storage_is_not_counted_as_a_low_product)
 }
 END_TEST
 
-/* As many shapes as documents of 32 lengths have. The kernel of each shape is prepared once. */
+/* Uses as many shapes as documents of 32 lengths have. The kernel of each shape is prepared once. */
 START_TEST(products_of_many_shapes_are_prepared_once)
 {
 	enum { SHAPES = 700, SIDE = 40 };

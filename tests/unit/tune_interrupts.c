@@ -93,7 +93,7 @@ START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
 	ck_assert_int_eq(chmod(file, 0644), 0);
 	all = box_plan(&b);
 	before = box_picture(&b);
-	box_put(&b, "/var/lib/gputune/history", ""); /* so that these steps come first */
+	box_put(&b, "/var/lib/gputune/history", ""); /* makes these steps come first */
 	for (unsigned n = 1; n < 12; n++) {
 		gt_autofree char *one = NULL, *two = NULL, *swap = NULL, *after = NULL, *text = NULL;
 		gt_auto_json *report = NULL;

@@ -366,7 +366,7 @@ START_TEST(a_files_harmful_value_is_not_applied)
 END_TEST
 
 /* Raise-only and lower-only tunables accept values that go further. */
-/* For a value from a profile: a current value that goes further stays. */
+/* A current value that goes further than the value of a profile stays. */
 START_TEST(of_several_numbers_none_is_lowered)
 {
 	static const struct {
