@@ -36,6 +36,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "calibrate", "METHOD", "choose static ranges by minmax, percentile or entropy (default: minmax)", GT_OPT_CHOICE,
 	  &options.int8.calibrate, methods },
 	{ 0, "calibration-batches", "N", "calibrate on N batches (default: 8)", GT_OPT_COUNT, &options.int8.calibration_batches },
+	{ 0, "evaluate", NULL, "compute loss and accuracy on held-out data too", GT_OPT_FLAG, &options.evaluate },
 	{ 0, "data", "PATH", "calibrate and evaluate on this data (default of gpt: licence texts)", GT_OPT_STR,
 	  &options.model.data },
 	{ 0, "threads", "N", "use N threads (default: chosen by OpenMP)", GT_OPT_UINT, &options.model.threads },
@@ -79,6 +80,15 @@ static void print_int8(const json_t *int8)
 		       (long long)gt_json_get_int(e, "rows", 0));
 }
 
+static void print_evaluation(const json_t *doc)
+{
+	const json_t *e = json_object_get(doc, "evaluated");
+
+	if (json_is_object(e))
+		printf("held out   loss %.4f, accuracy %.2f %%; %lld rows\n", gt_json_get_real(e, "loss", 0),
+		       100 * gt_json_get_real(e, "accuracy", 0), (long long)gt_json_get_int(e, "rows", 0));
+}
+
 static void print_model(const json_t *doc)
 {
 	printf("model      %s, %s, %lld parameters%s%s\n", gt_json_get_str(doc, "model", ""), gt_json_get_str(doc, "amp", ""),
@@ -101,6 +111,8 @@ static void print(const json_t *doc, bool color)
 	print_model(doc);
 	if (compared)
 		print_int8(json_object_get(doc, "int8"));
+	else
+		print_evaluation(doc);
 	gt_table_column(t, "batch", GT_RIGHT);
 	gt_table_column(t, "p50 ms", GT_RIGHT);
 	gt_table_column(t, "p99 ms", GT_RIGHT);

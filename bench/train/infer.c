@@ -6,8 +6,10 @@
 #include "bench/bench.h"
 #include "bench/stats/stats.h"
 #include "bench/train/check_options.h"
+#include "bench/train/evaluate.h"
 #include "bench/train/infer.h"
 #include "bench/train/models.h"
+#include "bench/train/train_data.h"
 #include "lib/cli.h"
 #include "lib/parse.h"
 #include "runtime/runtime.h"
@@ -303,6 +305,31 @@ static void describe(const struct inference *f, json_t *doc)
 	json_object_set_new(doc, "seq", json_integer((json_int_t)(f->kind->seq ? f->model.seq : 0)));
 	json_object_set_new(doc, "size", json_integer((json_int_t)f->model.size));
 	json_object_set_new(doc, "row_logits", json_integer((json_int_t)f->row_logits));
+	json_object_set_new(doc, "weight_bytes", json_integer((json_int_t)rt_program_weight_bytes(f->program)));
+}
+
+/* Returns "evaluated" of the document, for the last batch. *ret: null without --evaluate and without INT8 on data. */
+static int evaluate(struct inference *f, const json_t *int8, json_t **ret, struct gt_err *err)
+{
+	const json_t *known = json_object_get(int8, "evaluated");
+	struct bn_score score;
+	int64_t rows = 0;
+	int r;
+
+	*ret = json_null();
+	if (json_is_object(known)) {
+		*ret = json_pack("{s:O, s:O, s:O}", "rows", json_object_get(known, "rows"), "loss", json_object_get(known, "loss"),
+				 "accuracy", json_object_get(known, "accuracy"));
+		return 0;
+	}
+	if (!f->o->evaluate)
+		return 0;
+	r = bn_evaluate(f->kind, &f->model, &f->program, &f->logits, 1, &score, &rows, err);
+	if (r)
+		return r;
+	*ret = json_pack("{s:I, s:o, s:o}", "rows", (json_int_t)rows, "loss", gt_json_real(score.loss), "accuracy",
+			 gt_json_real(score.accuracy));
+	return 0;
 }
 
 static int run_batch(struct inference *f, uint64_t batch, json_t *rows, struct gt_err *err)
@@ -331,7 +358,7 @@ static int run_batch(struct inference *f, uint64_t batch, json_t *rows, struct g
 
 static int run_all(struct inference *f, json_t *doc, struct gt_err *err)
 {
-	json_t *rows = json_array(), *int8 = NULL;
+	json_t *rows = json_array(), *int8 = NULL, *evaluated = NULL;
 	int r = 0;
 
 	json_object_set_new(doc, "batches", rows);
@@ -344,6 +371,10 @@ static int run_all(struct inference *f, json_t *doc, struct gt_err *err)
 	if (r)
 		return r;
 	json_object_set_new(doc, "int8", int8);
+	r = evaluate(f, int8, &evaluated, err);
+	if (r)
+		return r;
+	json_object_set_new(doc, "evaluated", evaluated);
 	return 0;
 }
 
@@ -389,7 +420,7 @@ static int generate_all(const struct inference *f, json_t *doc, struct gt_err *e
 	return 0;
 }
 
-static int check_generate(const struct bn_infer_options *o, struct gt_err *err)
+static int check_combinations(const struct bn_infer_options *o, struct gt_err *err)
 {
 	const struct bn_generate_options *g = &o->generate;
 
@@ -398,6 +429,11 @@ static int check_generate(const struct bn_infer_options *o, struct gt_err *err)
 				    "--prompts, --prompt-tokens, --temperature and --top-k need --generate");
 	if (g->tokens && o->model.data)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--generate takes no --data");
+	if (g->tokens && o->evaluate)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--evaluate and --generate exclude each other");
+	if (o->model.data && !o->int8.int8 && !o->evaluate)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--data needs --int8 or --evaluate: without them inference runs on random inputs");
 	if (g->prompts && o->batches)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--prompts and --batch exclude each other");
 	return 0;
@@ -411,7 +447,7 @@ int bn_infer(const struct bn_infer_options *o, json_t **ret, struct gt_err *err)
 
 	if (r < 0)
 		return r;
-	r = check_generate(o, err);
+	r = check_combinations(o, err);
 	if (r < 0)
 		return r;
 	r = bn_int8_parse(&o->int8, &o->model, &f.int8, err);
@@ -421,6 +457,8 @@ int bn_infer(const struct bn_infer_options *o, json_t **ret, struct gt_err *err)
 	if (r < 0)
 		return r;
 	f.kind = bn_model_find(f.model.model, err);
+	if (o->evaluate && !bn_train_data_wanted(f.kind, &f.model))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--evaluate needs --data: %s runs on random samples", f.kind->name);
 	f.model.steps = o->model.steps ? o->model.steps : o->generate.tokens ? GENERATIONS : RUNS;
 	f.model.warmup = o->model.warmup == UINT64_MAX ? o->generate.tokens ? 1 : WARMUP : o->model.warmup;
 	f.model.amp = f.model.amp ? f.model.amp : "fp32";

@@ -16,6 +16,7 @@ struct bn_infer_options {
 	const char *batches; /* "1,8,32"; NULL: "1,8" */
 	const char *load;    /* checkpoint; NULL: initial parameters */
 	struct bn_int8_options int8; /* INT8 products, compared with f32 in interleaved runs */
+	bool evaluate; /* also compute loss and accuracy on held-out data */
 	struct bn_generate_options generate;
 	/* Called after each run; may be NULL. A non-zero return value ends the measurement with -EINTR. */
 	int (*progress)(void *arg, uint64_t run, uint64_t total);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <math.h>
+#include "bench/train/evaluate.h"
 #include "bench/train/infer_int8.h"
 #include "bench/train/train_data.h"
 
 #define CALIBRATION_BATCHES	8
 #define PERCENTILE		99.99
-#define HELD_OUT_BATCHES	16
 
 static int usage(struct gt_err *err, const char *what)
 {
@@ -24,8 +24,6 @@ int bn_int8_parse(const struct bn_int8_options *o, const struct bn_train_options
 {
 	bool is_static = gt_streq(o->int8, "static");
 
-	if (model->data && !o->int8)
-		return usage(err, "--data needs --int8: without it inference runs on random inputs");
 	if ((o->calibrate || o->calibration_batches) && !is_static)
 		return usage(err, "--calibrate and --calibration-batches need --int8 static");
 	if (o->int8 && gt_streq(model->device, "cuda"))
@@ -61,35 +59,11 @@ int bn_int8_calibrate(const struct bn_int8 *q, const struct bn_model *m, const s
 	return rt_calibrate(p, q->method, PERCENTILE, ret, err);
 }
 
-/* Loss and accuracy of one program. */
-struct score {
-	double loss;
-	uint64_t right;
-};
-
-/* Adds one row of n logits. */
-static void add_row(struct score *s, const float *x, int64_t n, int32_t target)
-{
-	double sum = 0;
-	int64_t best = 0;
-
-	for (int64_t i = 1; i < n; i++)
-		best = x[i] > x[best] ? i : best;
-	for (int64_t i = 0; i < n; i++)
-		sum += exp((double)x[i] - (double)x[best]);
-	s->loss += log(sum) + (double)x[best] - (double)x[target];
-	s->right += best == target;
-}
-
 int bn_int8_evaluate(const struct bn_model *m, const struct bn_train_options *o, struct rt_program *int8, struct rt_program *fp32,
 		     float *logits[2], json_t **ret, struct gt_err *err)
 {
-	struct rt_program *const program[2] = { int8, fp32 };
-	const struct rt_shape *shape = rt_program_output_shape(int8, 0);
-	int64_t classes = shape->d[shape->n - 1], rows = rt_shape_elements(shape) / classes;
-	gt_auto(rt_loader) *l = NULL;
-	struct score score[2] = { { 0 } };
-	double n;
+	struct bn_score score[2];
+	int64_t rows;
 	int r;
 
 	*ret = NULL;
@@ -97,23 +71,12 @@ int bn_int8_evaluate(const struct bn_model *m, const struct bn_train_options *o,
 		*ret = json_null();
 		return 0;
 	}
-	r = bn_train_data_part(m, o, RT_PART_HELD_OUT, o->batch, &l, err);
-	for (int i = 0; !r && i < HELD_OUT_BATCHES; i++) {
-		struct rt_batch b;
-
-		r = rt_loader_next(l, &b, err);
-		for (int k = 0; !r && k < 2; k++)
-			r = rt_run(program[k], (const void *[]){ b.x, NULL }, &logits[k], err);
-		for (int k = 0; !r && k < 2; k++)
-			for (int64_t row = 0; row < rows; row++)
-				add_row(&score[k], logits[k] + row * classes, classes, b.y[row]);
-	}
+	r = bn_evaluate(m, o, (struct rt_program *[]){ int8, fp32 }, logits, 2, score, &rows, err);
 	if (r)
 		return r;
-	n = (double)rows * HELD_OUT_BATCHES;
-	*ret = json_pack("{s:I, s:o, s:o, s:o, s:o}", "rows", (json_int_t)n, "loss", gt_json_real(score[0].loss / n), "fp32_loss",
-			 gt_json_real(score[1].loss / n), "accuracy", gt_json_real((double)score[0].right / n), "fp32_accuracy",
-			 gt_json_real((double)score[1].right / n));
+	*ret = json_pack("{s:I, s:o, s:o, s:o, s:o}", "rows", (json_int_t)rows, "loss", gt_json_real(score[0].loss), "fp32_loss",
+			 gt_json_real(score[1].loss), "accuracy", gt_json_real(score[0].accuracy), "fp32_accuracy",
+			 gt_json_real(score[1].accuracy));
 	return 0;
 }
 

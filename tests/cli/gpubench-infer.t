@@ -68,7 +68,13 @@ INT8 products are compared with FP32, on data where the model has some: the loss
   gpubench: --int8 multiplies 8-bit numbers: it takes no --amp
   [64]
   $ gpubench infer gpt --data .
-  gpubench: --data needs --int8: without it inference runs on random inputs
+  gpubench: --data needs --int8 or --evaluate: without them inference runs on random inputs
+  [64]
+  $ gpubench infer mlp --evaluate
+  gpubench: --evaluate needs --data: mlp runs on random samples
+  [64]
+  $ gpubench infer gpt --evaluate --generate 2
+  gpubench: --evaluate and --generate exclude each other
   [64]
 
 A calibration set that is empty, of another kind or too short is refused.
