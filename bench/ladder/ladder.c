@@ -52,7 +52,9 @@ static void compare(json_t *rung, const json_t *base, int64_t rounds, uint64_t s
 
 void bn_ladder_analyze(json_t *doc)
 {
-	static const char *const levels[] = { "items_per_s", "planned_bytes", "max_rss_bytes", "sent_bytes", "loss" };
+	static const char *const levels[] = { "items_per_s", "latency_s", "planned_bytes", "max_rss_bytes", "weight_bytes",
+					      "sent_bytes", "loss", "heldout_loss", "accuracy", "error", "gradient_error",
+					      "bytes_per_element" };
 	const json_t *run = json_object_get(doc, "run");
 	json_t *l, *rung;
 	size_t i, k;

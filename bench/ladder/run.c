@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures the rungs of ladders and records every launch. */
 #include <errno.h>
-#include <math.h>
-#include <sched.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "bench/bench.h"
 #include "bench/session/environ.h"
+#include "bench/ladder/commands.h"
 #include "bench/ladder/ladder.h"
+#include "bench/ladder/outcome.h"
 #include "bench/result/result.h"
 #include "bench/stats/rng.h"
 #include "lib/file.h"
@@ -16,14 +18,16 @@
 #include "lib/log.h"
 #include "lib/spawn.h"
 #include "probe/host/host.h"
+#include "runtime/data/loader.h"
 
 #define RUNGS_MAX  16
-#define ARGS_MAX   64
+#define LAUNCH_S   1800 /* 30 minutes */
 
 struct ladder_run {
 	struct gt_cli *cli;
 	const struct bn_ladder_request *q;
 	char *exe;
+	char *dir; /* of the files of the commands */
 	json_t *doc;
 	struct bn_rng rng;
 	size_t done, total;
@@ -32,159 +36,131 @@ struct ladder_run {
 
 /* ---- one launch ---- */
 
-static uint64_t cpus(void)
+/* Replaces @dir in a word. */
+static char *in_dir(const struct ladder_run *c, const char *word)
 {
-	cpu_set_t usable;
-
-	return sched_getaffinity(0, sizeof(usable), &usable) == 0 ? (uint64_t)CPU_COUNT(&usable) : 1;
+	return gt_starts_with(word, "@dir/") ? gt_xasprintf("%s/%s", c->dir, word + strlen("@dir/")) : gt_xstrdup(word);
 }
 
-static uint64_t ranks(const struct bn_ladder_request *q)
+/* Runs a command. *ret: its document, NULL if it printed none that is valid. *ret_why: why it failed, or NULL. */
+static int run_command(struct ladder_run *c, const json_t *words, const char *seed, json_t **ret, char **ret_why,
+		       struct gt_err *err)
 {
-	return q->ranks ? q->ranks : GT_MAX(2, GT_MIN(cpus(), 4));
-}
-
-/* Replaces @ranks, @cpus and @share in an argument of gpubench train. */
-static char *word_of(const struct bn_ladder_request *q, const struct bn_ladder *l, const char *w)
-{
-	unsigned long long n = gt_streq(w, "@ranks")  ? ranks(q)
-			       : gt_streq(w, "@cpus") ? cpus()
-						      : GT_MAX(1, l->batch / ranks(q));
-
-	return w[0] == '@' ? gt_xasprintf("%llu", n) : gt_xstrdup(w);
-}
-
-static void add_words(struct gt_strv *argv, const struct bn_ladder_request *q, const struct bn_ladder *l,
-		      const char *const *words)
-{
-	for (size_t i = 0; i < BN_LADDER_WORDS && words[i]; i++) {
-		gt_autofree char *w = word_of(q, l, words[i]);
-
-		gt_strv_add(argv, w);
-	}
-}
-
-/*
- * Builds the command: data PATH, or train MODEL with the ladder's sizes, or with --model that model's own sizes. The
- * user's options follow, then the rung's. If an option is repeated, the last one applies.
- */
-static void command(struct gt_strv *argv, const struct bn_ladder_request *q, const struct bn_ladder *l,
-		    const struct bn_rung *rung)
-{
-	if (l->data) {
-		gt_strv_add(argv, "data");
-		gt_strv_add(argv, q->data);
-		add_words(argv, q, l, l->train);
-		add_words(argv, q, l, rung->options);
-		return;
-	}
-	gt_strv_add(argv, "train");
-	if (q->model)
-		gt_strv_add(argv, q->model);
-	else
-		add_words(argv, q, l, l->train);
-	if (q->device) {
-		gt_strv_add(argv, "--device");
-		gt_strv_add(argv, q->device);
-	}
-	for (size_t i = 0; i < q->train.n; i++)
-		gt_strv_add(argv, q->train.v[i]);
-	add_words(argv, q, l, rung->options);
-}
-
-/* Returns the bytes that the first rank sends per update, with those of the stage that sends most. NAN: one process, or a run
- * on data, whose evaluations send tensors too. */
-static double sent_bytes(const json_t *doc)
-{
-	const json_t *groups = json_object_get(json_object_get(doc, "groups"), "tensor"), *ranks, *rank;
-	double updates = (double)json_array_size(json_object_get(doc, "step_s")) + gt_json_get_real(doc, "warmup", 0);
-	double reads = gt_json_get_real(groups, "sent_bytes", 0), stage = 0;
-
-	if (gt_json_get_int(doc, "ranks", 1) < 2 || (reads > 0 && json_is_object(json_object_get(doc, "data"))))
-		return NAN;
-	ranks = json_object_get(json_object_get(doc, "pipeline"), "ranks");
-	for (size_t i = 0; i < json_array_size(ranks); i++) {
-		rank = json_array_get(ranks, i);
-		stage = fmax(stage, gt_json_get_real(rank, "sent_bytes", 0));
-	}
-	return gt_json_get_real(json_object_get(doc, "ddp"), "sent_bytes_per_step", 0) + reads / updates + stage;
-}
-
-static json_t *outcome(const struct gt_spawn *sp, struct ladder_run *c)
-{
-	static const char *const members[] = {"items_per_s", "median_step_s", "planned_bytes", "max_rss_bytes", "threads",
-					  "loss", "env", "gpu", "gpu_trouble"};
-	gt_auto_json *doc = NULL;
-	json_t *launch = json_object();
-	struct gt_err err = {0};
+	const char *const more[] = {"--seed", seed, "--json", "--quiet"};
+	gt_auto_strv argv = {0};
+	gt_auto_spawn sp = {.timeout_s = LAUNCH_S, .max_output = 8u << 20, .cancel = &gt_interrupted};
+	struct gt_err parse = {0};
 	const char *why = NULL;
+	json_t *w;
+	size_t i;
+	int r;
 
-	if (sp->status != 0 && sp->status != BN_EXIT_WRONG)
-		why = sp->errout && sp->errout[0] ? gt_strip(sp->errout) : "it ended without a message";
-	else if (gt_json_parse(sp->out, sp->out_len, "its answer", &doc, &err) < 0)
-		why = err.msg;
-	else if (sp->status == BN_EXIT_WRONG || gt_json_get_bool(doc, "void", false))
+	gt_strv_add(&argv, c->exe);
+	json_array_foreach(words, i, w) {
+		gt_autofree char *word = in_dir(c, json_string_value(w));
+
+		if (i > 0)
+			gt_strv_add(&argv, word);
+	}
+	for (i = 0; i < GT_ARRAY_SIZE(more); i++)
+		gt_strv_add(&argv, more[i]);
+	sp.argv = argv.v;
+	*ret = NULL;
+	*ret_why = NULL;
+	r = gt_spawn(&sp, err);
+	if (r == -ETIMEDOUT) {
+		gt_err_clear(err);
+		*ret_why = gt_xstrdup("it did not end within 30 minutes");
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	if (sp.status != 0 && sp.status != BN_EXIT_WRONG)
+		why = sp.errout && sp.errout[0] ? gt_strip(sp.errout) : "it ended without a message";
+	else if (gt_json_parse(sp.out, sp.out_len, "its answer", ret, &parse) < 0)
+		why = parse.msg;
+	else if (gt_json_get_bool(*ret, "void", false))
 		why = "the held-out loss did not fall: the run is void";
-	c->wrong |= sp->status == BN_EXIT_WRONG;
-	if (why && gt_starts_with(why, "gpubench: "))
-		why += strlen("gpubench: ");
-	json_object_set_new(launch, "failure", gt_json_str(why));
-	for (size_t i = 0; doc && i < GT_ARRAY_SIZE(members); i++)
-		json_object_set(launch, members[i], json_object_get(doc, members[i]));
-	if (doc)
-		json_object_set_new(launch, "sent_bytes", gt_json_real(sent_bytes(doc)));
-	if (doc)
+	else if (sp.status == BN_EXIT_WRONG)
+		why = sp.errout && sp.errout[0] ? gt_strip(sp.errout) : "it computed a wrong result";
+	c->wrong |= sp.status == BN_EXIT_WRONG;
+	if (why)
+		*ret_why = gt_xstrdup(gt_starts_with(why, "gpubench: ") ? why + strlen("gpubench: ") : why);
+	return 0;
+}
+
+/* Runs the command of a rung, and its evaluation if it has one. Adds the results to `result`. */
+static int measure(struct ladder_run *c, const json_t *rung, uint64_t round, json_t *result, struct gt_err *err)
+{
+	gt_autofree char *seed = gt_xasprintf("%llu", (unsigned long long)(1 + round));
+	const json_t *evaluation = json_object_get(rung, "evaluation");
+	gt_auto_json *doc = NULL, *evaluated = NULL;
+	gt_autofree char *failure = NULL;
+	int r = run_command(c, json_object_get(rung, "command"), seed, &doc, &failure, err);
+
+	if (r < 0)
+		return r;
+	if (doc) {
+		bn_ladder_outcome(doc, result);
 		json_object_set(c->doc, "unit", json_object_get(doc, "unit"));
-	return launch;
+	}
+	if (evaluation && !failure)
+		r = run_command(c, evaluation, seed, &evaluated, &failure, err);
+	if (r < 0)
+		return r;
+	if (evaluated)
+		bn_ladder_evaluation(evaluated, result);
+	json_object_set_new(result, "failure", gt_json_str(failure));
+	return 0;
 }
 
 static int launch(struct ladder_run *c, json_t *rung, uint64_t round, struct gt_err *err)
 {
-	gt_autofree char *seed = gt_xasprintf("%llu", (unsigned long long)(1 + round));
-	const char *head[] = {c->exe}, *tail[] = {"--seed", seed, "--json", "--quiet"};
-	char *argv[ARGS_MAX];
-	gt_auto_spawn sp = {.argv = argv, .timeout_s = 1800, .max_output = 8u << 20, .cancel = &gt_interrupted};
-	json_t *words = json_object_get(rung, "command"), *w, *result;
-	size_t i, n = 0;
-	int r;
+	json_t *result = json_object();
+	int r = measure(c, rung, round, result, err);
 
-	argv[n++] = (char *)head[0];
-	json_array_foreach(words, i, w) if (i > 0 && n < ARGS_MAX - GT_ARRAY_SIZE(tail) - 1) argv[n++] =
-		(char *)json_string_value(w);
-	for (i = 0; i < GT_ARRAY_SIZE(tail); i++)
-		argv[n++] = (char *)tail[i];
-	argv[n] = NULL;
-	r = gt_spawn(&sp, err);
-	if (r < 0 && r != -ETIMEDOUT)
+	if (r < 0) {
+		json_decref(result);
 		return r;
-	result = r ? json_pack("{s:s}", "failure", "it did not end within 30 minutes") : outcome(&sp, c);
+	}
 	json_object_set_new(result, "round", json_integer((json_int_t)round));
 	json_array_append_new(json_object_get(rung, "launches"), result);
-	gt_err_clear(err);
 	return 0;
 }
 
 /* ---- the whole ladder ---- */
 
+static json_t *command_json(const struct bn_ladder_request *q, const struct bn_ladder *l, enum bn_ladder_command command,
+			    const struct bn_rung *rung)
+{
+	gt_auto_strv argv = {0};
+	json_t *words = json_array();
+
+	bn_ladder_command(&argv, q, l, command, rung);
+	for (size_t i = 0; i < argv.n; i++)
+		json_array_append_new(words, gt_json_str(argv.v[i]));
+	return words;
+}
+
 static json_t *ladder_json(const struct bn_ladder_request *q, const struct bn_ladder *l)
 {
-	json_t *rungs = json_array();
+	json_t *rungs = json_array(), *setup = json_array();
 
+	for (const struct bn_rung *s = l->setup; s && s->name; s++)
+		json_array_append_new(setup, json_pack("{s:s, s:o}", "name", s->name, "command",
+						       command_json(q, l, BN_LADDER_TRAIN, s)));
 	for (const struct bn_rung *rung = l->rung; rung->name; rung++) {
-		json_t *words;
-		gt_auto_strv argv = {0};
+		json_t *j;
 
 		if (rung->gpu_only && !gt_streq(q->device, "cuda"))
 			continue;
-		words = json_array();
-		command(&argv, q, l, rung);
-		json_array_append_new(words, json_string("gpubench"));
-		for (size_t i = 0; i < argv.n; i++)
-			json_array_append_new(words, gt_json_str(argv.v[i]));
-		json_array_append_new(rungs,
-				      json_pack("{s:s, s:o, s:[]}", "name", rung->name, "command", words, "launches"));
+		j = json_pack("{s:s, s:o, s:[]}", "name", rung->name, "command", command_json(q, l, l->command, rung), "launches");
+		if (l->evaluate)
+			json_object_set_new(j, "evaluation", command_json(q, l, BN_LADDER_INFER, NULL));
+		json_array_append_new(rungs, j);
 	}
-	return json_pack("{s:s, s:s, s:s, s:o}", "id", l->id, "title", l->title, "what", l->what, "rungs", rungs);
+	return json_pack("{s:s, s:s, s:s, s:o, s:o}", "id", l->id, "title", l->title, "what", l->what, "setup", setup, "rungs",
+			 rungs);
 }
 
 static int save(const struct ladder_run *c)
@@ -230,46 +206,139 @@ static int one_round(struct ladder_run *c, json_t *ladder, uint64_t round)
 	return 0;
 }
 
+/* Trains what the rungs of a ladder need. */
+static int set_up(struct ladder_run *c, const json_t *ladder, struct gt_err *err)
+{
+	const char *id = gt_json_get_str(ladder, "id", "");
+	json_t *step;
+	size_t i;
+
+	json_array_foreach(json_object_get(ladder, "setup"), i, step) {
+		const char *name = gt_json_get_str(step, "name", "");
+		gt_autofree char *what = gt_xasprintf("%s: %s", id, name), *failure = NULL;
+		gt_auto_json *doc = NULL;
+		int r;
+
+		if (!c->cli->quiet)
+			gt_progress(what, (double)c->done++, (double)c->total);
+		r = run_command(c, json_object_get(step, "command"), "1", &doc, &failure, err);
+		if (r < 0)
+			return r;
+		if (failure)
+			return gt_fail_exit(err, BN_EXIT_INVALID, EIO, "ladder %s, %s: %s", id, name, failure);
+	}
+	return 0;
+}
+
+static int set_up_all(struct ladder_run *c)
+{
+	json_t *l;
+	size_t i;
+
+	json_array_foreach(json_object_get(c->doc, "ladders"), i, l) {
+		int r = gt_interrupted ? 0 : set_up(c, l, &c->cli->err);
+
+		if (r < 0 && r != -EINTR)
+			return r;
+	}
+	return 0;
+}
+
 static int all_rounds(struct ladder_run *c)
 {
 	json_t *ladders = json_object_get(c->doc, "ladders"), *l;
 	size_t i;
+	int r;
 
 	json_array_foreach(ladders, i, l)
-		c->total += json_array_size(json_object_get(l, "rungs")) * c->q->rounds;
+		c->total += json_array_size(json_object_get(l, "setup")) +
+			    json_array_size(json_object_get(l, "rungs")) * c->q->rounds;
+	r = set_up_all(c);
+	if (r < 0)
+		return r;
 	for (uint64_t round = 0; round < c->q->rounds; round++)
 		json_array_foreach(ladders, i, l) {
-			int r = gt_interrupted ? 0 : one_round(c, l, round);
-
+			r = gt_interrupted ? 0 : one_round(c, l, round);
 			if (r < 0)
 				return r;
 		}
 	return 0;
 }
 
+/* Returns why the ladder cannot run with these options, or NULL. */
+static const char *misfit(const struct bn_ladder_request *q, const struct bn_ladder *l, enum rt_data_kind kind)
+{
+	bool images = kind == RT_DATA_FOLDER || kind == RT_DATA_SHARDS;
+
+	if (l->cpu_only && gt_streq(q->device, "cuda"))
+		return "runs on the CPU only: leave out --device cuda";
+	if (l->data == BN_LADDER_ANY_DATA && !q->data)
+		return "needs --data: directories or tar shards of images, token files";
+	if (l->data == BN_LADDER_IMAGES && (!q->data || !images))
+		return "needs --data: a directory with one subdirectory of images per class, or tar shards of images";
+	return NULL;
+}
+
+static const struct bn_ladder *find_ladder(const char *id, struct gt_err *err)
+{
+	gt_auto_buf names = {0};
+
+	for (const struct bn_ladder *l = bn_ladders; l->id; l++) {
+		if (gt_streq(id, l->id))
+			return l;
+		gt_buf_printf(&names, "%s%s", l == bn_ladders ? "" : l[1].id ? ", " : " and ", l->id);
+	}
+	gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "no ladder \"%s\"; the ladders are %s", id, names.s);
+	return NULL;
+}
+
 static int choose(struct ladder_run *c, int argc, char *const *argv)
 {
 	json_t *ladders = json_object_get(c->doc, "ladders");
+	enum rt_data_kind kind;
+	int r = rt_data_guess(c->q->data, &kind, &c->cli->err);
 
+	if (r < 0)
+		return r;
 	for (int i = 0; i < argc; i++) {
-		const struct bn_ladder *l = bn_ladders;
+		const struct bn_ladder *l = find_ladder(argv[i], &c->cli->err);
+		const char *why = l ? misfit(c->q, l, kind) : NULL;
 
-		while (l->id && strcmp(l->id, argv[i]) != 0)
-			l++;
-		if (!l->id)
-			return gt_fail_exit(
-				&c->cli->err, GT_EXIT_USAGE, EINVAL,
-				"no ladder \"%s\"; the ladders are precision, techniques, images, ranks, "
-				"accumulation, lengths and data", argv[i]);
-		if (l->data && !c->q->data)
-			return gt_fail_exit(&c->cli->err, GT_EXIT_USAGE, EINVAL,
-					    "the ladder %s needs --data: directories or tar shards of images, token files", l->id);
+		if (!l)
+			return -EINVAL;
+		if (why)
+			return gt_fail_exit(&c->cli->err, GT_EXIT_USAGE, EINVAL, "the ladder %s %s", l->id, why);
 		json_array_append_new(ladders, ladder_json(c->q, l));
 	}
 	for (const struct bn_ladder *l = bn_ladders; !argc && l->id; l++)
-		if (!l->data || c->q->data)
+		if (!misfit(c->q, l, kind))
 			json_array_append_new(ladders, ladder_json(c->q, l));
 	return 0;
+}
+
+/* ---- directory of the commands ---- */
+
+static int make_dir(struct ladder_run *c)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	tmp = tmp && tmp[0] ? tmp : "/tmp";
+	c->dir = gt_xasprintf("%s/gpubench-ladder-XXXXXX", tmp);
+	if (mkdtemp(c->dir))
+		return 0;
+	return gt_fail_exit(&c->cli->err, GT_EXIT_USAGE, errno,
+			    "cannot create a directory for checkpoints in %s: %s (set TMPDIR)", tmp, strerror(errno));
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void remove_dir(struct ladder_run *c)
+{
+	nftw(c->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	free(c->dir);
 }
 
 static json_t *new_document(const struct ladder_run *c, struct gt_err *err)
@@ -316,7 +385,11 @@ int bn_ladder_run(struct gt_cli *cli, const struct bn_ladder_request *q, char *c
 	if (r < 0)
 		return r;
 	bn_rng_seed(&c.rng, q->seed);
+	r = make_dir(&c);
+	if (r < 0)
+		return r;
 	r = all_rounds(&c);
+	remove_dir(&c);
 	gt_progress_end();
 	json_object_del(doc, "unit");
 	if (r < 0)

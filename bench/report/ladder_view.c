@@ -206,30 +206,80 @@ static void bars(struct bn_view *v, const json_t *l, unsigned id)
 
 /* ---- numbers ---- */
 
-static bool has_messages(const json_t *l)
+enum form { FORM_BYTES, FORM_MS, FORM_LOSS, FORM_STEP_LOSS, FORM_PERCENT, FORM_ERROR, FORM_NUMBER };
+/* A column that is shown if a rung has a value. */
+struct measure {
+	const char *key, *title;
+	enum form form;
+	const char *note; /* meaning; NULL: the title says it */
+};
+static const struct measure measures[] = {
+	{ "latency_s", "p50 ms", FORM_MS, NULL },
+	{ "planned_bytes", "planned", FORM_BYTES, "Planned: tensors of one rank." },
+	{ "max_rss_bytes", "peak", FORM_BYTES, "Peak: most resident memory of one rank." },
+	{ "weight_bytes", "weights", FORM_BYTES, "Weights: bytes that a run reads." },
+	{ "sent_bytes", "sent", FORM_BYTES, "Sent: per update." },
+	{ "loss", "loss", FORM_STEP_LOSS, NULL },
+	{ "heldout_loss", "held-out loss", FORM_LOSS, NULL },
+	{ "accuracy", "accuracy", FORM_PERCENT, "Accuracy: on held-out data." },
+	{ "bytes_per_element", "bytes/element", FORM_NUMBER, NULL },
+	{ "error", "error", FORM_ERROR, "Error: largest difference from the definition, as a share of its largest value." },
+	{ "gradient_error", "gradient error", FORM_ERROR, NULL },
+};
+
+static bool has(const json_t *l, const char *key)
 {
 	json_t *rung;
 	size_t i;
 
 	json_array_foreach(json_object_get(l, "rungs"), i, rung)
-		if (gt_json_get_real(rung, "sent_bytes", 0) > 0)
+		if (isfinite(gt_json_get_real(rung, key, NAN)))
 			return true;
 	return false;
+}
+
+/* The loss of the last update compares ranks that send messages. Held-out data gives a better loss. */
+static bool shown(const json_t *l, const struct measure *m)
+{
+	if (m->form == FORM_STEP_LOSS)
+		return has(l, "sent_bytes");
+	return has(l, m->key);
+}
+
+static struct bn_text value(const json_t *rung, const struct measure *m)
+{
+	static const int digits[] = { [FORM_MS] = 3, [FORM_LOSS] = 4, [FORM_STEP_LOSS] = 5, [FORM_PERCENT] = 2, [FORM_NUMBER] = 1 };
+	double v = gt_json_get_real(rung, m->key, NAN), scale = m->form == FORM_MS ? 1e3 : m->form == FORM_PERCENT ? 100 : 1;
+	struct bn_text t = { "-" };
+
+	if (m->form == FORM_BYTES)
+		return bytes(rung, m->key);
+	if (isfinite(v) && m->form == FORM_ERROR)
+		snprintf(t.s, sizeof(t.s), "%.1e", v);
+	else if (isfinite(v))
+		snprintf(t.s, sizeof(t.s), "%.*f%s", digits[m->form], v * scale, m->form == FORM_PERCENT ? " %" : "");
+	return t;
 }
 
 static void table(struct bn_view *v, const json_t *l)
 {
 	gt_autofree char *per_second = gt_xasprintf("%s/s", gt_json_get_str(l, "unit", "items"));
-	const struct bn_column columns[] = { { "rung", BN_LONG },       { per_second, BN_NUMBER }, { "speed-up", BN_NUMBER },
-					     { "95% CI", BN_INTERVAL }, { "planned", BN_NUMBER },  { "peak", BN_NUMBER },
-					     { "sent", BN_NUMBER },     { "loss", BN_NUMBER } };
-	bool sends = has_messages(l);
+	struct bn_column columns[4 + GT_ARRAY_SIZE(measures)] = { { "rung", BN_LONG }, { per_second, BN_NUMBER },
+								  { "speed-up", BN_NUMBER }, { "95% CI", BN_INTERVAL } };
+	const struct measure *of[GT_ARRAY_SIZE(measures)];
+	gt_auto_buf notes = { 0 };
+	size_t k, n = 0;
 	json_t *rung;
-	size_t k;
 
-	bn_view_table(v, BN_ALL, columns, GT_ARRAY_SIZE(columns) - (sends ? 0 : 2),
-		      sends ? "Planned: tensors of one rank. Peak: most resident memory of one rank. Sent: per update." :
-			      "Planned: tensors of one rank. Peak: most resident memory of one rank.");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(measures); i++) {
+		if (!shown(l, &measures[i]))
+			continue;
+		if (measures[i].note)
+			gt_buf_printf(&notes, "%s%s", notes.len ? " " : "", measures[i].note);
+		columns[4 + n] = (struct bn_column){ measures[i].title, BN_NUMBER };
+		of[n++] = &measures[i];
+	}
+	bn_view_table(v, BN_ALL, columns, 4 + n, notes.len ? notes.s : NULL);
 	json_array_foreach(json_object_get(l, "rungs"), k, rung) {
 		const char *why = failure_of(rung);
 
@@ -238,12 +288,8 @@ static void table(struct bn_view *v, const json_t *l)
 		bn_view_cell(v, "%s", rate(rung).s);
 		bn_view_cell(v, "%s", speedup(rung).s);
 		bn_view_cell(v, "%s", interval(rung, k == 0).s);
-		bn_view_cell(v, "%s", bytes(rung, "planned_bytes").s);
-		bn_view_cell(v, "%s", bytes(rung, "max_rss_bytes").s);
-		if (!sends)
-			continue;
-		bn_view_cell(v, "%s", bytes(rung, "sent_bytes").s);
-		bn_view_cell(v, "%.5f", gt_json_get_real(rung, "loss", NAN));
+		for (size_t i = 0; i < n; i++)
+			bn_view_cell(v, "%s", value(rung, of[i]).s);
 	}
 }
 

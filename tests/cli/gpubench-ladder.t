@@ -78,7 +78,7 @@ A failed rung is named, and so is a run that did not learn.
 Invalid arguments are refused.
 
   $ gpubench ladder nonsense
-  gpubench: no ladder "nonsense"; the ladders are precision, techniques, images, ranks, accumulation, lengths and data
+  gpubench: no ladder "nonsense"; the ladders are precision, techniques, images, ranks, parallel, accumulation, lengths and data
   [64]
   $ gpubench ladder data
   gpubench: the ladder data needs --data: directories or tar shards of images, token files
