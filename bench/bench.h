@@ -6,6 +6,7 @@
 #define BN_LAUNCH_SCHEMA "gpubench-launch/1"
 #define BN_DATA_SCHEMA	 "gpubench-data/1"
 #define BN_LADDER_SCHEMA "gpubench-ladder/1"
+#define BN_OP_SCHEMA	 "gpubench-op/1"
 #define BN_PROVE_SCHEMA	  "gpubench-prove/1"
 #define BN_RECEIPT_SCHEMA "gpubench-receipt/2"
 #define BN_FLEET_SCHEMA	  "gpubench-fleet/1"

@@ -8,7 +8,7 @@ struct bn_request;
 
 extern const struct gt_cmd bn_cmd_run, bn_cmd_compare, bn_cmd_report, bn_cmd_selftest, bn_cmd_ab, bn_cmd_resume, bn_cmd_fleet,
 	bn_cmd_history, bn_cmd_ladder, bn_cmd_infer,
-	bn_cmd_prove, bn_cmd_train, bn_cmd_check_device, bn_cmd_data, bn_cmd_launch, bn_cmd_list,
+	bn_cmd_prove, bn_cmd_train, bn_cmd_check_device, bn_cmd_data, bn_cmd_launch, bn_cmd_list, bn_cmd_op,
 	bn_cmd_plan_parallel;
 
 /* --resume FILE, --abandon and --no-reboot of run and prove. */

@@ -67,7 +67,8 @@ static int cmd_ladder(struct gt_cli *cli, int argc, char **argv)
 
 static const char *const devices[] = {"cpu", "cuda", NULL};
 static const struct gt_opt opts[] = {
-	{0, "model", "NAME", "use this model instead of the ladder's (see gpubench train)", GT_OPT_STR, &req.model, NULL, bn_model_word},
+	{0, "model", "NAME", "use this model instead of the ladder's (see gpubench train)", GT_OPT_STR, &req.model, NULL,
+	 bn_model_word},
 	{0, "data", "PATH", "use this data set in ladders that read data (see gpubench data)", GT_OPT_STR, &req.data, NULL},
 	{0, "device", "DEVICE", "use cpu or cuda (default: cpu)", GT_OPT_CHOICE, &req.device, devices},
 	{0, "train", "WORD", "pass WORD to gpubench train or op (repeatable): --train=--steps --train=3", GT_OPT_LIST, &req.train,
@@ -94,8 +95,9 @@ const struct gt_cmd bn_cmd_ladder = {
 	.summary = "Measure what each training technique gains on this host",
 	.help = "LADDER is precision (FP32 to AMP), techniques (all off to all on), images (the same for a convolutional "
 		"network), ranks (data-parallel to overlapped and compressed), parallel (one model among four ranks), "
-		"accumulation, lengths (padding of documents) "
-		"or data (workers and cache; needs --data). Default: all. Each launch is a fresh process. A speed-up is the mean ratio to the first rung within rounds. Exit status 5 means that a rung failed, "
+		"accumulation, lengths (padding of documents), gelu or softmax (three ways to write a function), "
+		"or data (workers and cache; needs --data). Default: all. Each launch is a fresh process. A speed-up is the "
+		"mean ratio to the first rung within rounds. Exit status 5 means that a rung failed, "
 		"6 that its loss did not fall.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,

@@ -9,7 +9,7 @@ static const struct gt_cmd *const cmds[] = {
 	&bn_cmd_train,	&bn_cmd_infer,	  &bn_cmd_ladder, &bn_cmd_data,	  &bn_cmd_plan_parallel,
 	&bn_cmd_fleet,	&bn_cmd_history,
 	&bn_cmd_list,
-	&bn_cmd_launch, &bn_cmd_selftest, &bn_cmd_check_device, NULL,
+	&bn_cmd_launch, &bn_cmd_selftest, &bn_cmd_check_device, &bn_cmd_op, NULL,
 };
 
 static const struct gt_exit_code exit_codes[] = {

@@ -119,6 +119,14 @@ static const struct bn_rung lengths[] = {
 	{ .name = NULL },
 };
 
+/* Functions of gpubench op. */
+static const struct bn_rung user_op[] = {
+	{ .name = "composition of basic ops", .options = { "--way", "basic-ops" } },
+	{ .name = "one user op, in plain C", .options = { "--way", "user-op" } },
+	{ .name = "the library's op", .options = { "--way", "library" } },
+	{ .name = NULL },
+};
+
 const struct bn_ladder bn_ladders[] = {
 	{ .id = "precision", .title = "FP32 to AMP", .rung = precision,
 	  .what = "Only the input type of matrix products differs.",
@@ -142,6 +150,12 @@ const struct bn_ladder bn_ladders[] = {
 	{ .id = "lengths", .title = "Documents of different lengths, padded to budgeted", .rung = lengths,
 	  .what = "The paragraphs of the licence texts; tokens per second without padding.",
 	  .model = { "gpt", "--documents", "paragraph", "--seq", "256", "--steps", "60", "--warmup", "8" } },
+	{ .id = "gelu", .title = "GELU, written in three ways", .rung = user_op, .command = BN_LADDER_OP,
+	  .what = "A forward and a backward pass over 1024 x 1024 elements; each rung implements the function in another way.",
+	  .model = { "gelu" } },
+	{ .id = "softmax", .title = "Softmax, written in three ways", .rung = user_op, .command = BN_LADDER_OP,
+	  .what = "A forward and a backward pass over 1024 rows of 1024; each rung implements the function in another way.",
+	  .model = { "softmax" } },
 	{ .id = "data", .title = "Data loading, naive to cached", .rung = data,
 	  .command = BN_LADDER_DATA, .data = BN_LADDER_ANY_DATA,
 	  .what = "Four epochs of the same data without a model; the rungs differ in workers, prefetching and memory.",

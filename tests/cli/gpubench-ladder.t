@@ -78,7 +78,7 @@ A failed rung is named, and so is a run that did not learn.
 Invalid arguments are refused.
 
   $ gpubench ladder nonsense
-  gpubench: no ladder "nonsense"; the ladders are precision, techniques, images, ranks, parallel, accumulation, lengths and data
+  gpubench: no ladder "nonsense"; the ladders are precision, techniques, images, ranks, parallel, accumulation, lengths, gelu, softmax and data
   [64]
   $ gpubench ladder data
   gpubench: the ladder data needs --data: directories or tar shards of images, token files
@@ -113,3 +113,17 @@ One model among four ranks: each rung has the same loss, a rank of a sharded one
   $ python3 parallel.py
   11 True None True
   [True, True, False]
+
+A function written in three ways: time, and error against the definition.
+
+  $ gpubench ladder gelu softmax --train=--rows --train=16 --rounds 1 -q -o o.json | grep -c '^RUNG *ELEMENTS/S.*BYTES/ELEMENT *ERROR *GRADIENT ERROR'
+  2
+  $ python3 -c 'import json
+  > for l in json.load(open("o.json"))["ladders"]: print(l["id"], " ".join(l["rungs"][0]["command"]), [0 < r["error"] < 5e-6 for r in l["rungs"]])'
+  gelu gpubench op gelu --rows 16 --way basic-ops [True, True, True]
+  softmax gpubench op softmax --rows 16 --way basic-ops [True, True, True]
+  $ GPUBENCH_FAULT=verify gpubench ladder gelu --train=--rows --train=16 --rounds 1 -q -o w.json | grep -c '^VERDICT INCOMPLETE'
+  1
+  [6]
+  $ python3 -c 'import json; print(json.load(open("w.json"))["ladders"][0]["rungs"][2]["launches"][0]["failure"][:66])'
+  gelu by library differs from its definition by 1 of the largest va

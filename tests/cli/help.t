@@ -211,6 +211,7 @@ The help of each tool lists its commands by task. Only --help --all lists comman
     launch         Run one workload once, in this process
     selftest       Check the error rates of the statistics by simulation
     check-device   Compare the results of the GPU with those of the CPU
+    op             Measure one function that is written in three ways
   
 
 The help of a command starts with its summary. train has options that only --help --all lists.

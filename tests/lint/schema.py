@@ -137,6 +137,7 @@ def main():
              "neurons:0.5")
     validate(known, "gpubench", "plan-parallel", "gpt2", "--gpus", "4")
     validate(known, "gpubench", "infer", "mlp", "--batch", "1,2", "--runs", "2", "--warmup", "1", "--quiet")
+    validate(known, "gpubench", "op", "softmax", "--rows", "3", "--cols", "5", "--steps", "1")
     for workload in ("null", "sim", "alloc", "mem.bw", "sync.wake"):
         validate(known, "gpubench", "launch", workload)
     validate(known, "gpubench", "selftest", "--stats", "--trials", "200")

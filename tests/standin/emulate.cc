@@ -12,6 +12,7 @@
 #include "runtime/cuda/kernel/kernels.h"
 #include "runtime/example/user_gelu.cu"
 #include "tests/graphs/user.cu"
+#include "bench/train/user_ops.cu"
 using namespace of_f32;
 using namespace of_bf16;
 using namespace of_f16;
@@ -369,6 +370,7 @@ static const emu_kernel brought[] = {
 	NAMED(my_gelu) NAMED(my_gelu_backward)
 	NAMED(user_bump) NAMED(user_bump_back) NAMED(user_times) NAMED(user_times_back_a) NAMED(user_times_back_b) NAMED(user_fold)
 	NAMED(user_fma) NAMED(user_fma_back)
+	NAMED(bn_gelu) NAMED(bn_gelu_back) NAMED(bn_softmax) NAMED(bn_softmax_back)
 };
 
 const emu_kernel *emu_find(const char *name)
