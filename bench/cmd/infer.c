@@ -49,6 +49,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "tied", NULL, "use the token table of llama as output projection", GT_OPT_FLAG, &options.model.tied },
 	{ 0, "vocab", "N", "set the size of the vocabulary", GT_OPT_COUNT, &options.model.vocab },
 	{ 0, "size", "N", "use images of N x N pixels", GT_OPT_COUNT, &options.model.size },
+	{ 0, "patch", "N", "use patches of N x N pixels in vit (default: 16)", GT_OPT_COUNT, &options.model.patch },
 	{ 0, "runs", "N", "time N runs per batch size (default: 50), or N generations (3)", GT_OPT_COUNT, &options.model.steps },
 	{ 0, "warmup", "N", "run N times before the timed runs (default: 5, generations: 1)", GT_OPT_UINT, &options.model.warmup },
 	{ 0, "seed", "N", "set the seed of parameters and inputs (default: 1)", GT_OPT_UINT, &options.model.seed },

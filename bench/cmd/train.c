@@ -77,6 +77,8 @@ static const struct gt_opt opts[] = {
 	  RARE("Size of the model") },
 	{ 0, "vocab", "N", "set the size of the vocabulary", GT_OPT_COUNT, &options.vocab, RARE("Size of the model") },
 	{ 0, "size", "N", "use images of N x N pixels", GT_OPT_COUNT, &options.size, RARE("Size of the model") },
+	{ 0, "patch", "N", "use patches of N x N pixels in vit (default: 16)", GT_OPT_COUNT, &options.patch,
+	  RARE("Size of the model") },
 
 	{ 0, "tokens", "TYPE", "read token files without header as u16 or u32 (default: u16)", GT_OPT_CHOICE, &options.tokens, ids,
 	  RARE("Data") },

@@ -41,6 +41,7 @@ static void fill_defaults(const struct bn_model *m, const struct bn_train_option
 	ret->ffn = or_default(o->ffn, o->width && m->ffn ? (8 * ret->width / 3 + 63) / 64 * 64 : m->ffn);
 	ret->vocab = or_default(o->vocab, m->vocab);
 	ret->size = or_default(o->size, m->size);
+	ret->patch = or_default(o->patch, m->patch);
 	ret->steps = or_default(o->steps, m->steps);
 	ret->accum = or_default(o->accum, 1);
 	ret->optimizer = o->optimizer ? o->optimizer : m->optimizer;
@@ -213,7 +214,7 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 		uint64_t value;
 	} dims[] = { { "batch", o->batch }, { "seq", o->seq }, { "layers", o->layers }, { "width", o->width },
 		     { "heads", o->heads }, { "kv-heads", o->kv_heads }, { "ffn", o->ffn },
-		     { "vocab", o->vocab }, { "size", o->size }, { "steps", o->steps },
+		     { "vocab", o->vocab }, { "size", o->size }, { "patch", o->patch }, { "steps", o->steps },
 		     { "warmup", o->warmup }, { "accum", o->accum }, { "microbatches", o->microbatches },
 		     { "checkpoint", o->checkpoint },
 		     { "check-gradients", o->check_gradients }, { "compress-after", o->compress_after } };

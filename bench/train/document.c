@@ -153,6 +153,7 @@ json_t *bn_train_document(const struct bn_training *r)
 	}
 	put_int(doc, "vocab", r->o.vocab);
 	put_int(doc, "size", r->o.size);
+	put_int(doc, "patch", r->o.patch);
 	put_int(doc, "ranks", r->o.ranks);
 	put_int(doc, "tp", r->o.tp);
 	put_int(doc, "pp", r->o.pp);

@@ -6,7 +6,6 @@
 
 #define CLASSES_SMALL	10
 #define CLASSES		1000
-#define PATCH		16 /* width and height of a ViT's patch in pixels */
 
 static struct rt_gpt_config tokens_of(const struct bn_train_options *o)
 {
@@ -70,7 +69,7 @@ static struct rt_node *resnet50(struct rt_graph *g, const struct bn_train_option
 static struct rt_node *vit(struct rt_graph *g, const struct bn_train_options *o)
 {
 	return rt_model_vit(g, &(struct rt_vit_config){
-		.batch = (int64_t)o->batch, .size = (int64_t)o->size, .patch = PATCH, .layers = (int64_t)o->layers,
+		.batch = (int64_t)o->batch, .size = (int64_t)o->size, .patch = (int64_t)o->patch, .layers = (int64_t)o->layers,
 		.width = (int64_t)o->width, .heads = (int64_t)o->heads, .classes = CLASSES });
 }
 
@@ -87,7 +86,7 @@ const struct bn_model bn_models[] = {
 	{ .name = "bert", .unit = "tokens", .batch = 8, .seq = 128, .layers = 12, .width = 768, .heads = 12, .vocab = 30522,
 	  .steps = 4, .warmup = 2, .lr = 1e-4, .optimizer = "adamw", .declare = bert },
 	{ .name = "vit", .unit = "samples", .batch = 8, .layers = 12, .width = 384, .heads = 6, .size = 224,
-	  .classes = CLASSES, .steps = 4, .warmup = 2, .lr = 1e-4, .optimizer = "adamw", .declare = vit },
+	  .patch = 16, .classes = CLASSES, .steps = 4, .warmup = 2, .lr = 1e-4, .optimizer = "adamw", .declare = vit },
 	{ .name = "resnet20", .unit = "samples", .batch = 64, .size = 32, .classes = CLASSES_SMALL, .steps = 30, .warmup = 3,
 	  .lr = 0.01, .optimizer = "sgd", .declare = resnet20 },
 	{ .name = "resnet50", .unit = "samples", .batch = 8, .size = 224, .classes = CLASSES, .steps = 4, .warmup = 2,
@@ -129,6 +128,7 @@ int bn_model_check(const struct bn_model *m, const struct bn_train_options *o, s
 		{ "seq", m->seq ? 0 : o->seq > 1, m->seq }, { "layers", o->layers, m->layers }, { "width", o->width, m->width },
 		{ "heads", o->heads, m->heads }, { "vocab", o->vocab, m->vocab }, { "size", o->size, m->size },
 		{ "kv-heads", o->kv_heads, m->kv_heads }, { "ffn", o->ffn, m->ffn }, { "tied", o->tied, m->kv_heads },
+		{ "patch", o->patch, m->patch },
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(sizes); i++)
@@ -149,8 +149,10 @@ int bn_model_check(const struct bn_model *m, const struct bn_train_options *o, s
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s trains on random samples: it takes no --data", m->name);
 	if (m->text && !o->data && o->vocab < 256)
 		return misfit(err, "--vocab must be at least 256 to train on bytes of text");
-	if (m->declare == vit && (o->size % PATCH || o->size > 4096))
-		return misfit(err, "--size must be a multiple of 16, at most 4096: the model cuts images into such patches");
+	if (m->patch && o->size % o->patch)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--size %llu must be a multiple of --patch %llu: the model cuts images into such patches",
+				    (unsigned long long)o->size, (unsigned long long)o->patch);
 	if (m->size && (o->size < 8 || o->size > 4096))
 		return misfit(err, "--size must be 8 to 4096 pixels");
 	return 0;

@@ -9,7 +9,7 @@
 struct bn_model {
 	const char *name, *unit;
 	uint64_t batch, seq, layers, width, heads, vocab, size, steps, warmup; /* 0: the model has no such size */
-	uint64_t kv_heads, ffn; /* the same */
+	uint64_t kv_heads, ffn, patch; /* the same */
 	int hf; /* enum rt_hf_family of its layout, plus 1; 0: none */
 	uint64_t classes; /* number of image classes; models of tokens have vocab classes */
 	double lr;

@@ -34,6 +34,7 @@ struct bn_train_options {
 	uint64_t fit_bytes;	/* memory limit for which the segments are chosen */
 	double clip_norm;	/* 0: no clipping */
 	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
+	uint64_t patch;		/* vit: width and height of a patch in pixels */
 	uint64_t kv_heads, ffn;	/* llama: key/value heads, width of the MLP */
 	bool tied;		/* llama: the output projection is the token table */
 	const char *weights, *save_weights; /* directories in the Hugging Face layout, or NULL */

@@ -30,7 +30,7 @@ int bn_train_agree(struct rt_comm *c, const struct bn_train_options *o, struct g
 	const struct number all[] = {
 		{ "tp", o->tp }, { "pp", o->pp }, { "microbatches", o->microbatches }, { "batch", o->batch }, { "accum", o->accum },
 		{ "steps", o->steps }, { "warmup", o->warmup }, { "seq", o->seq }, { "layers", o->layers }, { "width", o->width },
-		{ "heads", o->heads }, { "vocab", o->vocab }, { "size", o->size }, { "seed", o->seed },
+		{ "heads", o->heads }, { "vocab", o->vocab }, { "size", o->size }, { "patch", o->patch }, { "seed", o->seed },
 		{ "schedule gpipe", gt_streq(o->schedule, "gpipe") },
 	};
 

@@ -323,7 +323,10 @@ Invalid options are refused before anything starts.
   gpubench: --size must be 8 to 4096 pixels
   [64]
   $ gpubench train vit --size 30
-  gpubench: --size must be a multiple of 16, at most 4096: the model cuts images into such patches
+  gpubench: --size 30 must be a multiple of --patch 16: the model cuts images into such patches
+  [64]
+  $ gpubench train resnet20 --patch 4
+  gpubench: resnet20 takes no --patch
   [64]
   $ gpubench train bert --data .
   gpubench: bert trains on random samples: it takes no --data
