@@ -102,13 +102,38 @@ static size_t add_slower(const json_t *doc, struct gt_buf *out)
 	return n;
 }
 
+/* Adds the rung of each ladder that loses most accuracy against the first one. Returns their number. */
+static size_t add_less_accurate(const json_t *doc, struct gt_buf *out)
+{
+	json_t *l, *rung;
+	size_t i, k, n = 0;
+
+	json_array_foreach(json_object_get(doc, "ladders"), i, l) {
+		double first = gt_json_get_real(json_array_get(json_object_get(l, "rungs"), 0), "accuracy", NAN), least = first;
+		const char *name = NULL;
+
+		json_array_foreach(json_object_get(l, "rungs"), k, rung) {
+			double v = gt_json_get_real(rung, "accuracy", NAN);
+
+			if (!(v < least))
+				continue;
+			least = v;
+			name = gt_json_get_str(rung, "name", "?");
+		}
+		if (name)
+			gt_buf_printf(out, "%s%s \"%s\" %.2f %% instead of %.2f %%", n++ ? ", " : "", gt_json_get_str(l, "id", "?"),
+				      name, 100 * least, 100 * first);
+	}
+	return n;
+}
+
 static bool has_interval(const json_t *l)
 {
 	json_t *rung;
 	size_t i;
 
 	json_array_foreach(json_object_get(l, "rungs"), i, rung)
-		if (i && isfinite(gt_json_get_real(rung, "speedup_low", NAN)))
+		if (i && isfinite(gt_json_get_real(rung, "speedup_high", NAN)))
 			return true;
 	return false;
 }
@@ -129,7 +154,7 @@ static void answer(struct bn_view *v, const json_t *doc)
 {
 	const json_t *failed = failed_rung(doc);
 	size_t i, judged = 0, faster = 0, slower;
-	gt_auto_buf text = { 0 }, losses = { 0 };
+	gt_auto_buf text = { 0 }, losses = { 0 }, accuracy = { 0 };
 	json_t *l;
 
 	json_array_foreach(json_object_get(doc, "ladders"), i, l) {
@@ -153,6 +178,11 @@ static void answer(struct bn_view *v, const json_t *doc)
 		bn_view_set(&v->headline, "%s",
 			    judged ? "INCONCLUSIVE: every interval contains 1, so no rung is faster or slower than the first one"
 				   : "MEASURED: no verdict; an interval needs six rounds");
+	if (!failed && add_less_accurate(doc, &accuracy)) {
+		gt_autofree char *speeds = gt_xstrdup(v->headline);
+
+		bn_view_set(&v->headline, "%s; least accurate: %s", speeds, accuracy.s);
+	}
 }
 
 /* ---- bars ---- */
