@@ -119,6 +119,46 @@ static const struct bn_rung lengths[] = {
 	{ .name = NULL },
 };
 
+/* Trains the checkpoints that the rungs of compress read. A pruned model continues from the dense one. */
+static const struct bn_rung checkpoints[] = {
+	{ .name = "training the dense model", .options = { "--save", "@dir/dense.st" } },
+	{ .name = "training it as long again", .options = { "--resume", "@dir/dense.st", "--save", "@dir/longer.st" } },
+	{ .name = "pruning 50 %",
+	  .options = { "--resume", "@dir/dense.st", "--prune", "0.5", "--save", "@dir/half.st" } },
+	{ .name = "pruning 80 %",
+	  .options = { "--resume", "@dir/dense.st", "--prune", "0.8", "--save", "@dir/most.st" } },
+	{ .name = "pruning to 2:4",
+	  .options = { "--resume", "@dir/dense.st", "--prune", "2:4", "--save", "@dir/pattern.st" } },
+	{ .name = NULL },
+};
+static const struct bn_rung compress[] = {
+	{ .name = "FP32", .options = { "--load", "@dir/dense.st" } },
+	{ .name = "bf16", .options = { "--load", "@dir/dense.st", "--amp", "bf16" } },
+	{ .name = "INT8, dynamic ranges", .options = { "--load", "@dir/dense.st", "--int8", "dynamic" } },
+	{ .name = "INT8, static ranges", .options = { "--load", "@dir/dense.st", "--int8", "static" } },
+	{ .name = "FP32, trained as long as the pruned models", .options = { "--load", "@dir/longer.st" } },
+	{ .name = "50 % pruned", .options = { "--load", "@dir/half.st" } },
+	{ .name = "80 % pruned", .options = { "--load", "@dir/most.st" } },
+	{ .name = "80 % pruned, INT8, static ranges", .options = { "--load", "@dir/most.st", "--int8", "static" } },
+	{ .name = "2:4 pruned", .options = { "--load", "@dir/pattern.st" } },
+	{ .name = "2:4 pruned, INT8, static ranges", .options = { "--load", "@dir/pattern.st", "--int8", "static" } },
+	{ .name = NULL },
+};
+
+/* Six techniques, switched on one after another. */
+static const struct bn_rung vit[] = {
+	{ .name = "one thread, FP32, no technique",
+	  .options = { "--threads", "1", "--without", "fuse,reuse,early-update,huge-pages" } },
+	{ .name = "+ all threads", .options = { "--without", "fuse,reuse,early-update,huge-pages" } },
+	{ .name = "+ fusion", .options = { "--without", "reuse,early-update,huge-pages" } },
+	{ .name = "+ memory planning, early updates, huge pages", .options = { NULL } },
+	{ .name = "+ AMP, bf16", .options = { "--amp", "bf16" } },
+	{ .name = "+ 8-bit moments", .options = { "--amp", "bf16", "--optimizer", "adamw8" } },
+	{ .name = "+ checkpointing, 4 segments",
+	  .options = { "--amp", "bf16", "--optimizer", "adamw8", "--checkpoint", "4" } },
+	{ .name = NULL },
+};
+
 /* Functions of gpubench op. */
 static const struct bn_rung user_op[] = {
 	{ .name = "composition of basic ops", .options = { "--way", "basic-ops" } },
@@ -150,6 +190,21 @@ const struct bn_ladder bn_ladders[] = {
 	{ .id = "lengths", .title = "Documents of different lengths, padded to budgeted", .rung = lengths,
 	  .what = "The paragraphs of the licence texts; tokens per second without padding.",
 	  .model = { "gpt", "--documents", "paragraph", "--seq", "256", "--steps", "60", "--warmup", "8" } },
+	{ .id = "compress", .title = "Compressed models: FP32, bf16, INT8, pruned", .rung = compress, .setup = checkpoints,
+	  .command = BN_LADDER_INFER, .cpu_only = true,
+	  .what = "A GPT on the bytes of the licence texts. Pruned weights are stored with their zeros.",
+	  .model = { "gpt" }, .train = { "--steps", "300" }, .infer = { "--batch", "8", "--runs", "30", "--evaluate" } },
+	{ .id = "compress-images", .title = "Compressed models of images: FP32, bf16, INT8, pruned", .rung = compress,
+	  .setup = checkpoints, .command = BN_LADDER_INFER, .data = BN_LADDER_IMAGES, .cpu_only = true,
+	  .what = "A ResNet-20 on the images of --data. Pruned weights are stored with their zeros.",
+	  .model = { "resnet20", "--size", "8" }, .train = { "--steps", "300", "--lr", "0.05" },
+	  .infer = { "--batch", "64", "--runs", "30", "--evaluate" } },
+	{ .id = "vit", .title = "A vision transformer with six techniques", .rung = vit, .data = BN_LADDER_IMAGES,
+	  .evaluate = true,
+	  .what = "Each rung adds a technique and trains as long from new weights on the images of --data.",
+	  .model = { "vit", "--size", "16", "--patch", "4", "--layers", "4", "--width", "96", "--heads", "4" },
+	  .train = { "--batch", "64", "--steps", "300", "--warmup", "5", "--lr", "5e-4", "--save", "@dir/rung.st" },
+	  .infer = { "--batch", "32", "--runs", "1", "--warmup", "0", "--load", "@dir/rung.st", "--evaluate" } },
 	{ .id = "gelu", .title = "GELU, written in three ways", .rung = user_op, .command = BN_LADDER_OP,
 	  .what = "A forward and a backward pass over 1024 x 1024 elements; each rung implements the function in another way.",
 	  .model = { "gelu" } },

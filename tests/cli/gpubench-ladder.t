@@ -78,10 +78,22 @@ A failed rung is named, and so is a run that did not learn.
 Invalid arguments are refused.
 
   $ gpubench ladder nonsense
-  gpubench: no ladder "nonsense"; the ladders are precision, techniques, images, ranks, parallel, accumulation, lengths, gelu, softmax and data
+  gpubench: no ladder "nonsense"; the ladders are precision, techniques, images, ranks, parallel, accumulation, lengths, compress, compress-images, vit, gelu, softmax and data
   [64]
   $ gpubench ladder data
   gpubench: the ladder data needs --data: directories or tar shards of images, token files
+  [64]
+  $ gpubench ladder vit
+  gpubench: the ladder vit needs --data: a directory with one subdirectory of images per class, or tar shards of images
+  [64]
+  $ echo 'some text' > text.txt; gpubench ladder compress-images --data text.txt
+  gpubench: the ladder compress-images needs --data: a directory with one subdirectory of images per class, or tar shards of images
+  [64]
+  $ gpubench ladder compress --device cuda
+  gpubench: the ladder compress runs on the CPU only: leave out --device cuda
+  [64]
+  $ TMPDIR=nowhere gpubench ladder gelu --rounds 1 -q
+  gpubench: cannot create a directory for checkpoints in nowhere: No such file or directory (set TMPDIR)
   [64]
   $ gpubench ladder --rounds 0
   gpubench: --rounds takes a whole number of 1 or more, not '0' (see 'gpubench ladder --help')
@@ -127,3 +139,51 @@ A function written in three ways: time, and error against the definition.
   [6]
   $ python3 -c 'import json; print(json.load(open("w.json"))["ladders"][0]["rungs"][2]["launches"][0]["failure"][:66])'
   gelu by library differs from its definition by 1 of the largest va
+
+Compressed models: checkpoints are trained first, then each rung reads one. Accuracy and size are reported next to the speed.
+
+  $ mkdir tmp; TMPDIR=$PWD/tmp gpubench ladder compress --train=--steps --train=2 --train=--warmup --train=0 --rounds 1 -q -o c.json | grep -c '^RUNG.*P50 MS.*WEIGHTS *HELD-OUT LOSS *ACCURACY'
+  1
+  $ ls tmp
+  $ cat > compress.py <<'END'
+  > import json
+  > l, = json.load(open("c.json"))["ladders"]
+  > r = l["rungs"]
+  > print(l["unit"], [" ".join(s["command"][-4:]) for s in l["setup"]][2])
+  > print(" ".join(r[3]["command"]), [k["name"] for k in r if k["launches"][0]["failure"]])
+  > print(r[3]["weight_bytes"] < r[0]["weight_bytes"] / 2, r[5]["weight_bytes"] == r[0]["weight_bytes"], all(k["latency_s"] > 0 for k in r))
+  > print(all(abs(k["heldout_loss"] / r[0]["heldout_loss"] - 1) < 0.01 for k in r[1:4]), r[4]["heldout_loss"] < r[0]["heldout_loss"])
+  > END
+  $ python3 compress.py
+  tokens --prune 0.5 --save @dir/half.st
+  gpubench infer gpt --batch 8 --runs 30 --evaluate --load @dir/dense.st --int8 static []
+  True True True
+  True True
+  $ gpubench ladder compress --train=--layers --train=0 --rounds 1 -q
+  gpubench: ladder compress, training the dense model: --layers takes a whole number of 1 or more, not '0' (see 'gpubench train --help')
+  [5]
+
+A vision transformer with six techniques: each rung is trained and evaluated on images.
+
+  $ python3 -c 'import os, struct, zlib
+  > def chunk(k, d): return struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d))
+  > for c in "ab":
+  >     os.makedirs(f"images/{c}")
+  >     for i in range(300):
+  >         raw = b"".join(b"\0" + bytes((40 if c == "a" else 200) + (i * x * y) % 50 for x in range(8) for _ in range(3)) for y in range(8))
+  >         open(f"images/{c}/{i}.png", "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)) +
+  >             chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))'
+  $ gpubench ladder vit --data images --train=--steps --train=20 --rounds 1 -q -o v.json | grep -c '^RUNG.*PLANNED *PEAK *HELD-OUT LOSS *ACCURACY'
+  1
+  $ cat > vit.py <<'END'
+  > import json
+  > l, = json.load(open("v.json"))["ladders"]
+  > r = l["rungs"]
+  > print(len(r), l["unit"], [k["name"] for k in r if k["launches"][0]["failure"]], all(k["accuracy"] > 0.9 for k in r))
+  > print(r[6]["planned_bytes"] < r[3]["planned_bytes"] < r[0]["planned_bytes"])
+  > print(" ".join(r[0]["evaluation"]))
+  > END
+  $ python3 vit.py
+  7 samples [] True
+  True
+  gpubench infer vit --size 16 --patch 4 --layers 4 --width 96 --heads 4 --data images --batch 32 --runs 1 --warmup 0 --load @dir/rung.st --evaluate
