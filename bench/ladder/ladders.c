@@ -119,18 +119,20 @@ static const struct bn_rung lengths[] = {
 	{ .name = NULL },
 };
 
-/* Trains the checkpoints that the rungs of compress read. A pruned model continues from the dense one. */
-static const struct bn_rung checkpoints[] = {
-	{ .name = "training the dense model", .options = { "--save", "@dir/dense.st" } },
-	{ .name = "training it as long again", .options = { "--resume", "@dir/dense.st", "--save", "@dir/longer.st" } },
-	{ .name = "pruning 50 %",
-	  .options = { "--resume", "@dir/dense.st", "--prune", "0.5", "--save", "@dir/half.st" } },
-	{ .name = "pruning 80 %",
-	  .options = { "--resume", "@dir/dense.st", "--prune", "0.8", "--save", "@dir/most.st" } },
-	{ .name = "pruning to 2:4",
-	  .options = { "--resume", "@dir/dense.st", "--prune", "2:4", "--save", "@dir/pattern.st" } },
-	{ .name = NULL },
-};
+/* Trains the checkpoints that the rungs of compress read. A pruned model continues from the dense one. units: of --prune, which
+ * depend on the model. */
+#define AFTER_DENSE "--resume", "@dir/dense.st"
+#define CHECKPOINTS(units) { \
+	{ .name = "training the dense model", .options = { "--save", "@dir/dense.st" } }, \
+	{ .name = "training it as long again", .options = { AFTER_DENSE, "--save", "@dir/longer.st" } }, \
+	{ .name = "pruning 50 %", .options = { AFTER_DENSE, "--prune", "0.5", "--save", "@dir/half.st" } }, \
+	{ .name = "pruning 80 %", .options = { AFTER_DENSE, "--prune", "0.8", "--save", "@dir/most.st" } }, \
+	{ .name = "pruning to 2:4", .options = { AFTER_DENSE, "--prune", "2:4", "--save", "@dir/pattern.st" } }, \
+	{ .name = "removing " units, .options = { AFTER_DENSE, "--prune", units, "--save", "@dir/smaller.st" } }, \
+	{ .name = NULL }, \
+}
+static const struct bn_rung checkpoints[] = CHECKPOINTS("heads:1,neurons:0.5");
+static const struct bn_rung image_checkpoints[] = CHECKPOINTS("channels:0.25");
 static const struct bn_rung compress[] = {
 	{ .name = "FP32", .options = { "--load", "@dir/dense.st" } },
 	{ .name = "bf16", .options = { "--load", "@dir/dense.st", "--amp", "bf16" } },
@@ -142,6 +144,8 @@ static const struct bn_rung compress[] = {
 	{ .name = "80 % pruned, INT8, static ranges", .options = { "--load", "@dir/most.st", "--int8", "static" } },
 	{ .name = "2:4 pruned", .options = { "--load", "@dir/pattern.st" } },
 	{ .name = "2:4 pruned, INT8, static ranges", .options = { "--load", "@dir/pattern.st", "--int8", "static" } },
+	{ .name = "smaller layers", .options = { "--load", "@dir/smaller.st" } },
+	{ .name = "smaller layers, INT8, static ranges", .options = { "--load", "@dir/smaller.st", "--int8", "static" } },
 	{ .name = NULL },
 };
 
@@ -192,11 +196,13 @@ const struct bn_ladder bn_ladders[] = {
 	  .model = { "gpt", "--documents", "paragraph", "--seq", "256", "--steps", "60", "--warmup", "8" } },
 	{ .id = "compress", .title = "Compressed models: FP32, bf16, INT8, pruned", .rung = compress, .setup = checkpoints,
 	  .command = BN_LADDER_INFER, .cpu_only = true,
-	  .what = "A GPT on the bytes of the licence texts. Pruned weights are stored with their zeros.",
+	  .what = "A GPT on the bytes of the licence texts. Pruned weights are stored with their zeros. Smaller layers: without one "
+		  "of four heads and half of the neurons.",
 	  .model = { "gpt" }, .train = { "--steps", "300" }, .infer = { "--batch", "8", "--runs", "30", "--evaluate" } },
 	{ .id = "compress-images", .title = "Compressed models of images: FP32, bf16, INT8, pruned", .rung = compress,
-	  .setup = checkpoints, .command = BN_LADDER_INFER, .data = BN_LADDER_IMAGES, .cpu_only = true,
-	  .what = "A ResNet-20 on the images of --data. Pruned weights are stored with their zeros.",
+	  .setup = image_checkpoints, .command = BN_LADDER_INFER, .data = BN_LADDER_IMAGES, .cpu_only = true,
+	  .what = "A ResNet-20 on the images of --data. Pruned weights are stored with their zeros. Smaller layers: without a "
+		  "quarter of the channels inside blocks.",
 	  .model = { "resnet20", "--size", "8" }, .train = { "--steps", "300", "--lr", "0.05" },
 	  .infer = { "--batch", "64", "--runs", "30", "--evaluate" } },
 	{ .id = "vit", .title = "A vision transformer with six techniques", .rung = vit, .data = BN_LADDER_IMAGES,

@@ -153,11 +153,13 @@ Compressed models: checkpoints are trained first, then each rung reads one. Accu
   > print(" ".join(r[3]["command"]), [k["name"] for k in r if k["launches"][0]["failure"]])
   > print(r[3]["weight_bytes"] < r[0]["weight_bytes"] / 2, r[5]["weight_bytes"] == r[0]["weight_bytes"], all(k["latency_s"] > 0 for k in r))
   > print(all(abs(k["heldout_loss"] / r[0]["heldout_loss"] - 1) < 0.01 for k in r[1:4]), r[4]["heldout_loss"] < r[0]["heldout_loss"])
+  > print(r[10]["weight_bytes"] < 0.7 * r[0]["weight_bytes"], r[11]["weight_bytes"] < r[3]["weight_bytes"])
   > END
   $ python3 compress.py
   tokens --prune 0.5 --save @dir/half.st
   gpubench infer gpt --batch 8 --runs 30 --evaluate --load @dir/dense.st --int8 static []
   True True True
+  True True
   True True
   $ gpubench ladder compress --train=--layers --train=0 --rounds 1 -q
   gpubench: ladder compress, training the dense model: --layers takes a whole number of 1 or more, not '0' (see 'gpubench train --help')
