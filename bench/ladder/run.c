@@ -4,6 +4,7 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "bench/bench.h"
@@ -27,7 +28,8 @@ struct ladder_run {
 	struct gt_cli *cli;
 	const struct bn_ladder_request *q;
 	char *exe;
-	char *dir; /* of the files of the commands */
+	char *dir;	    /* has one directory per ladder, for the files of its commands */
+	const char *ladder; /* id of the ladder that is running */
 	json_t *doc;
 	struct bn_rng rng;
 	size_t done, total;
@@ -39,7 +41,9 @@ struct ladder_run {
 /* Replaces @dir in a word. */
 static char *in_dir(const struct ladder_run *c, const char *word)
 {
-	return gt_starts_with(word, "@dir/") ? gt_xasprintf("%s/%s", c->dir, word + strlen("@dir/")) : gt_xstrdup(word);
+	if (!gt_starts_with(word, "@dir/"))
+		return gt_xstrdup(word);
+	return gt_xasprintf("%s/%s/%s", c->dir, c->ladder, word + strlen("@dir/"));
 }
 
 /* Runs a command. *ret: its document, NULL if it printed none that is valid. *ret_why: why it failed, or NULL. */
@@ -179,6 +183,7 @@ static int one_round(struct ladder_run *c, json_t *ladder, uint64_t round)
 	json_t *rungs = json_object_get(ladder, "rungs");
 	size_t n = json_array_size(rungs), order[RUNGS_MAX];
 
+	c->ladder = gt_json_get_str(ladder, "id", "");
 	for (size_t i = 0; i < n; i++) {
 		size_t k = (size_t)bn_rng_below(&c->rng, i + 1);
 
@@ -206,13 +211,17 @@ static int one_round(struct ladder_run *c, json_t *ladder, uint64_t round)
 	return 0;
 }
 
-/* Trains what the rungs of a ladder need. */
+/* Makes the directory of a ladder, and trains what its rungs need. */
 static int set_up(struct ladder_run *c, const json_t *ladder, struct gt_err *err)
 {
 	const char *id = gt_json_get_str(ladder, "id", "");
+	gt_autofree char *dir = gt_xasprintf("%s/%s", c->dir, id);
 	json_t *step;
 	size_t i;
 
+	c->ladder = id;
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return gt_fail(err, errno, "cannot create %s", dir);
 	json_array_foreach(json_object_get(ladder, "setup"), i, step) {
 		const char *name = gt_json_get_str(step, "name", "");
 		gt_autofree char *what = gt_xasprintf("%s: %s", id, name), *failure = NULL;

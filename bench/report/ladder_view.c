@@ -309,7 +309,7 @@ static void table(struct bn_view *v, const json_t *l)
 		columns[4 + n] = (struct bn_column){ measures[i].title, BN_NUMBER };
 		of[n++] = &measures[i];
 	}
-	bn_view_table(v, BN_ALL, columns, 4 + n, notes.len ? notes.s : NULL);
+	bn_view_table(v, BN_ALL, columns, 4 + n, notes.len ? notes.s : "Speed-up: ratio to the first rung.");
 	json_array_foreach(json_object_get(l, "rungs"), k, rung) {
 		const char *why = failure_of(rung);
 

@@ -165,7 +165,7 @@ Compressed models: checkpoints are trained first, then each rung reads one. Accu
   gpubench: ladder compress, training the dense model: --layers takes a whole number of 1 or more, not '0' (see 'gpubench train --help')
   [5]
 
-A vision transformer with six techniques: each rung is trained and evaluated on images.
+A vision transformer with six techniques: each rung is trained and evaluated on images. Ladders do not share checkpoints.
 
   $ python3 -c 'import os, struct, zlib
   > def chunk(k, d): return struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d))
@@ -189,3 +189,7 @@ A vision transformer with six techniques: each rung is trained and evaluated on 
   7 samples [] True
   True
   gpubench infer vit --size 16 --patch 4 --layers 4 --width 96 --heads 4 --data images --batch 32 --runs 1 --warmup 0 --load @dir/rung.st --evaluate
+  $ gpubench ladder compress compress-images --data images --train=--steps --train=2 --train=--warmup --train=0 --rounds 1 -q -o b.json | grep -c '^VERDICT MEASURED'
+  1
+  $ python3 -c 'import json; print([[k["name"] for k in l["rungs"] if k["launches"][0]["failure"]] for l in json.load(open("b.json"))["ladders"]])'
+  [[], []]
