@@ -93,13 +93,13 @@ const struct gt_cmd bn_cmd_ladder = {
 	.args = "[LADDER...]",
 	.group = "Train and infer",
 	.summary = "Measure what each training technique gains on this host",
-	.help = "LADDER is precision (FP32 to AMP), techniques (all off to all on), images (the same for a convolutional "
-		"network), ranks (data-parallel to overlapped and compressed), parallel (one model among four ranks), "
-		"accumulation, lengths (padding of documents), compress (FP32 to INT8 and pruned), compress-images (the same "
-		"for a convolutional network), vit (a vision transformer with six techniques), gelu or softmax (three ways to "
-		"write a function), or data (workers and cache). compress-images, vit and data need --data. Default: all that "
-		"can run. Each launch is a fresh process. A speed-up is the mean ratio to the first rung within rounds. Exit "
-		"status 5 means that a rung failed, 6 that its loss did not fall or that its result is wrong.",
+	.help = "LADDER is precision (FP32 to AMP), techniques (all off to all on) or images (the same for a "
+		"convolutional network). Others are ranks (data-parallel to overlapped and compressed), parallel (one model "
+		"among four ranks), accumulation, lengths (padding of documents), compress (FP32 to INT8 and pruned), gelu and "
+		"softmax (three ways to write a function). compress-images, vit (a vision transformer with six techniques) and "
+		"data (workers and cache) need --data. Default: all that can run. Each launch is a fresh process. A speed-up is "
+		"the mean ratio to the first rung within rounds. Exit status 5 means that a rung failed, 6 that its loss did not "
+		"fall or that its result is wrong.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.max_args = -1,
