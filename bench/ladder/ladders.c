@@ -196,8 +196,8 @@ const struct bn_ladder bn_ladders[] = {
 	  .model = { "gpt", "--documents", "paragraph", "--seq", "256", "--steps", "60", "--warmup", "8" } },
 	{ .id = "compress", .title = "Compressed models: FP32, bf16, INT8, pruned", .rung = compress, .setup = checkpoints,
 	  .command = BN_LADDER_INFER, .cpu_only = true,
-	  .what = "A GPT on the bytes of the licence texts. Pruned weights are stored with their zeros. Smaller layers: without one "
-		  "of four heads and half of the neurons.",
+	  .what = "A GPT on the bytes of the licence texts. Pruned weights are stored with their zeros. Smaller layers: without "
+		  "one of four heads and half of the neurons.",
 	  .model = { "gpt" }, .train = { "--steps", "300" }, .infer = { "--batch", "8", "--runs", "30", "--evaluate" } },
 	{ .id = "compress-images", .title = "Compressed models of images: FP32, bf16, INT8, pruned", .rung = compress,
 	  .setup = image_checkpoints, .command = BN_LADDER_INFER, .data = BN_LADDER_IMAGES, .cpu_only = true,
