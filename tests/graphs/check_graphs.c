@@ -30,7 +30,7 @@ struct outcome {
 	bool good;
 	char message[1024];
 	const char *kind;
-	int discarded[16];
+	int discarded[VARIANTS_MOST];
 	long compared, imprecise; /* counts of gradients over all programs */
 };
 
@@ -43,7 +43,7 @@ struct request {
 };
 
 static struct outcome *outcome; /* memory shared with the child process */
-static int seen[16], failed[16];
+static int seen[VARIANTS_MOST], failed[VARIANTS_MOST];
 
 static void draw_seed(struct gen_program *m, uint64_t seed)
 {

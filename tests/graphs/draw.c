@@ -582,14 +582,39 @@ static int draw_block(struct drawing *d)
 	return x;
 }
 
+/* Returns a layer with a weight of its own: linear, or a 3x3 convolution of images. */
+static int own_layer(struct drawing *d, int x, int64_t n)
+{
+	bool image = x >= 0 && shape_of(d, x)->n == 4;
+	int w = x < 0 ? -1 :
+		leaf(d, GEN_PARAM, image ? &RT_SHAPE(n, last(d, x), 3, 3) : &RT_SHAPE(n, last(d, x)), GEN_WEIGHT);
+	struct gen_step s = step(image ? GEN_CONV : GEN_LINEAR, x, w, -1);
+
+	s.a[0] = s.a[1] = s.a[2] = image;
+	return w < 0 ? -1 : add(d, s);
+}
+
+/* Adds two layers whose units nothing else reads: heads, gated neurons, neurons or channels. */
+static int draw_pair(struct drawing *d)
+{
+	int x = any(d), kv = 1 + pick(d, 3), heads = kv * (gen_for_device ? 1 : 1 + pick(d, 3)), depth = gen_for_device ? 8 : 3;
+	bool attention = x >= 0 && shape_of(d, x)->n == 3 && pick(d, 2), gated = !attention && pick(d, 3) == 0;
+	int y = own_layer(d, x, attention ? (heads + 2 * kv) * depth : gated ? 2 * size(d) : size(d));
+	struct gen_step s = step(attention ? GEN_ATTENTION : gated ? GEN_SWIGLU : GEN_ACT, y, -1, -1);
+
+	s.a[0] = attention ? heads : pick(d, 4);
+	s.a[1] = 1;
+	s.a[2] = attention ? kv : 0;
+	return own_layer(d, y < 0 ? -1 : add(d, s), size(d));
+}
+
 /* A function that fails may have added leaves; later steps can use them. */
 static int (*const draws[])(struct drawing *d) = {
 	draw_linear, draw_linear_act, draw_linear_act, draw_matmul, draw_matmul, draw_conv, draw_conv, draw_batchnorm,
 	draw_block, draw_block, draw_block, draw_block, draw_norm, draw_add_norm, draw_add_norm, draw_embedding,
 	draw_attention, draw_attention, draw_grouped_attention, draw_swiglu, draw_swiglu, draw_rope, draw_long_attention,
-	draw_dropout, draw_dropout, draw_unary, draw_unary,
-	draw_unary, draw_unary, draw_binary, draw_binary, draw_binary, draw_reduce, draw_reduce, draw_reshape, draw_pool,
-	draw_pool, draw_user,
+	draw_dropout, draw_dropout, draw_unary, draw_unary, draw_unary, draw_unary, draw_binary, draw_binary, draw_binary,
+	draw_reduce, draw_reduce, draw_reshape, draw_pool, draw_pool, draw_user, draw_pair, draw_pair,
 };
 
 /* Reduces some unread results to a row of four numbers each and returns their sum, or x. */

@@ -19,6 +19,7 @@ struct variant {
 	bool (*holds)(struct trial *t);
 	bool forks; /* must run before any OpenMP team exists; not for libFuzzer */
 };
+#define VARIANTS_MOST	24
 /* All properties and their device: variants_cpu.c, variants_cuda.c. */
 extern const struct variant variants[];
 extern const int n_variants;
@@ -57,5 +58,8 @@ bool variant_ranks_alike(struct trial *t);
 bool variant_ranks_apart(struct trial *t);
 bool variant_ranks_compressed(struct trial *t);
 bool variant_split(struct trial *t);
+bool variant_masked(struct trial *t);
+bool variant_smaller(struct trial *t);
+bool variant_int8(struct trial *t);
 bool variant_refused(struct trial *t);
 #endif

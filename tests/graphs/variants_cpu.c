@@ -23,6 +23,10 @@ const struct variant variants[] = {
 	{ "shapes", "a program of several batch shapes gives the bits of programs of one", variant_shapes, false },
 	{ "accumulated", "batches of an update are averaged by their weights", variant_accumulated, false },
 	{ "mixed", "batches of several shapes are averaged in one update", variant_mixed, false },
+	{ "masked", "pruned weights are the smallest, stay 0, and change no other bit of an update", variant_masked, false },
+	{ "smaller", "a program without units computes the loss of the program with zeroed units", variant_smaller, false },
+	{ "int8", "INT8 products agree with the roundings of training, and memory reuse changes no bit", variant_int8, false },
 	{ "refused", "a program that does not fit is rejected with a message", variant_refused, false },
 };
 const int n_variants = GT_ARRAY_SIZE(variants);
+_Static_assert(GT_ARRAY_SIZE(variants) <= VARIANTS_MOST, "VARIANTS_MOST is too small");

@@ -21,3 +21,4 @@ const struct variant variants[] = {
 	{ "mixed", "batches of several shapes are averaged in one update", variant_mixed, false },
 };
 const int n_variants = GT_ARRAY_SIZE(variants);
+_Static_assert(GT_ARRAY_SIZE(variants) <= VARIANTS_MOST, "VARIANTS_MOST is too small");
