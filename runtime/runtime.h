@@ -746,9 +746,9 @@ enum rt_hf_family { RT_HF_LLAMA, RT_HF_GPT2 };
 struct rt_hf_config {
 	enum rt_hf_family family;
 	struct rt_llama_config size; /* sizes; batch and seq are not set */
+	char unknown[160]; /* keys of config.json whose effect is not known, separated by commas; ends early if there are many */
 };
-/* Reads config.json. Unknown keys are ignored. -EBADMSG: not such a file. -EINVAL: a value that the models here do not
- * support. */
+/* Reads config.json. -EBADMSG: not such a file. -EINVAL: a key or value that the models here do not support. */
 int rt_hf_read_config(const char *dir, struct rt_hf_config *ret, struct gt_err *err);
 /*
  * Reads only the sizes from the text of a config.json, for plans: of llama, mistral (as RT_HF_LLAMA) or gpt2. Accepts values

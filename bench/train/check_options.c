@@ -315,6 +315,17 @@ static void fill_config(const struct bn_model *m, struct bn_train_options *o)
 	};
 }
 
+void bn_train_warn_of_keys(const struct bn_train_options *o, json_t *warnings)
+{
+	gt_autofree char *text = NULL;
+
+	if (!o->weights || !*o->hf.unknown)
+		return;
+	text = gt_xasprintf("%s/config.json: the effect of %s is not known: results differ if it changes the model", o->weights,
+			    o->hf.unknown);
+	json_array_append_new(warnings, gt_json_str(text));
+}
+
 int bn_train_check(const struct bn_train_options *o, struct bn_train_options *ret, struct gt_err *err)
 {
 	const struct bn_model *m = bn_model_find(o->model, err);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "bench/train/check_options.h"
 #include "bench/train/omp_spin.h"
 #include "bench/train/run.h"
 #include "config.h"
@@ -181,6 +182,7 @@ json_t *bn_train_document(const struct bn_training *r)
 									items_per_step(r) * (double)r->n_timed,
 							      json_object_get(doc, "warnings")));
 	warn_about_feedback(doc, r);
+	bn_train_warn_of_keys(&r->o, json_object_get(doc, "warnings"));
 	if (*r->resumed)
 		json_array_append_new(json_object_get(doc, "warnings"), gt_json_str(r->resumed));
 	if (r->stages)

@@ -293,6 +293,7 @@ static void describe_program(const struct inference *f, const json_t *report, js
 	json_object_set_new(doc, "runs", json_integer((json_int_t)f->model.steps));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(report_keys); i++)
 		json_object_set(doc, report_keys[i], json_object_get(report, report_keys[i]));
+	bn_train_warn_of_keys(&f->model, json_object_get(doc, "warnings"));
 }
 
 static void describe(const struct inference *f, json_t *doc)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses config.json of the Hugging Face layout. Unknown keys are ignored. Known keys are refused if their values
- * request a computation that the models of runtime/model do not have.
+ * Parses config.json of the Hugging Face layout. Keys are refused if their values request a computation that the models of
+ * runtime/model do not have. Keys that are not known to be harmless are listed for a warning.
  */
 #include <errno.h>
 #include <math.h>
@@ -108,6 +108,77 @@ static int read_rope(const struct reader *f, float *ret)
 	return read_real(f, theta, "rope_theta", 10000, ret);
 }
 
+/*
+ * Keys without effect on the logits: of PretrainedConfig, LlamaConfig and GPT2Config in transformers 4 and 5 (dropout rates,
+ * initial values, token ids, names, defaults of generation, output formats, and the writer's version).
+ */
+static const char *const harmless[] = {
+	"_attn_implementation_autoset", "_commit_hash", "_name_or_path", "architectures", "attention_dropout", "attn_pdrop",
+	"auto_map", "bad_words_ids", "begin_suppress_tokens", "bos_token_id", "chunk_size_feed_forward",
+	"cross_attention_hidden_size", "decoder_start_token_id", "diversity_penalty", "do_sample", "dtype", "early_stopping",
+	"embd_pdrop", "encoder_no_repeat_ngram_size", "eos_token_id", "exponential_decay_length_penalty", "finetuning_task",
+	"forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing", "id2label", "initializer_range", "is_decoder",
+	"is_encoder_decoder", "label2id", "length_penalty", "max_length", "min_length", "model_type", "n_ctx",
+	"no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_return_sequences", "output_attentions",
+	"output_hidden_states", "output_scores", "pad_token_id", "prefix", "pretraining_tp", "problem_type",
+	"remove_invalid_values", "reorder_and_upcast_attn", "repetition_penalty", "resid_pdrop", "return_dict",
+	"return_dict_in_generate", "sep_token_id", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
+	"summary_type", "summary_use_proj", "suppress_tokens", "task_specific_params", "temperature", "tf_legacy_loss",
+	"tokenizer_class", "top_k", "top_p", "torch_dtype", "torchscript", "transformers_version", "typical_p", "use_bfloat16",
+	"use_cache",
+};
+/* Keys that read_llama(), read_gpt2() and rt_hf_config_json() use. */
+static const char *const used[] = {
+	"activation_function", "add_cross_attention", "attention_bias", "head_dim", "hidden_act", "hidden_size",
+	"intermediate_size", "layer_norm_epsilon", "max_position_embeddings", "mlp_bias", "n_embd", "n_head", "n_inner",
+	"n_layer", "n_positions", "num_attention_heads", "num_hidden_layers", "num_key_value_heads", "rms_norm_eps",
+	"rope_parameters", "rope_scaling", "rope_theta", "scale_attn_by_inverse_layer_idx", "scale_attn_weights",
+	"tie_word_embeddings", "vocab_size",
+};
+/* Keys of models in transformers that change the computation, unless they are null, false, 0, 1 or empty. */
+static const char *const refused[] = {
+	"attention_multiplier", "attn_logit_softcapping", "embedding_multiplier", "final_logit_softcapping", "logit_scale",
+	"logits_scaling", "no_rope_layers", "num_experts", "num_local_experts", "partial_rotary_factor", "pruned_heads",
+	"qk_layernorm", "quantization_config", "residual_multiplier", "sliding_window", "use_qk_norm",
+};
+
+static bool is_one_of(const char *key, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (gt_streq(key, list[i]))
+			return true;
+	return false;
+}
+
+/* Returns whether the value switches a feature off, is a factor of 1, or is empty. */
+static bool is_neutral(const json_t *v)
+{
+	double x = json_number_value(v);
+
+	return json_is_null(v) || json_is_false(v) || (json_is_number(v) && !(fabs(x) > 0 && fabs(x - 1) > 0)) ||
+	       (json_is_object(v) && !json_object_size(v)) || (json_is_array(v) && !json_array_size(v));
+}
+
+/* Refuses keys that change the computation, and lists other unknown keys in unknown (size). */
+static int check_keys(const struct reader *f, char *unknown, size_t size)
+{
+	json_t *value;
+	const char *key;
+
+	json_object_foreach((json_t *)f->o, key, value) {
+		size_t len = strlen(unknown);
+
+		if (is_neutral(value) || is_one_of(key, harmless, GT_ARRAY_SIZE(harmless)) ||
+		    is_one_of(key, used, GT_ARRAY_SIZE(used)))
+			continue;
+		if (is_one_of(key, refused, GT_ARRAY_SIZE(refused)))
+			return gt_fail(f->err, EINVAL, "%s: %s changes the computation in a way that is not supported", f->name,
+				       key);
+		snprintf(unknown + len, size - len, "%s%.40s", len ? ", " : "", key);
+	}
+	return 0;
+}
+
 static int check_heads(const struct reader *f, const struct rt_llama_config *c)
 {
 	if (c->heads % c->kv_heads)
@@ -201,6 +272,7 @@ static int parse(const char *text, size_t len, const char *name, bool sizes, str
 			       type ? type : "missing", sizes ? ", mistral" : "");
 	c.family = gt_streq(type, "gpt2") ? RT_HF_GPT2 : RT_HF_LLAMA;
 	r = (c.family == RT_HF_LLAMA ? read_llama : read_gpt2)(&(struct reader){ o, name, sizes, err }, &c.size);
+	r = r || sizes ? r : check_keys(&(struct reader){ o, name, sizes, err }, c.unknown, sizeof(c.unknown));
 	if (!r)
 		*ret = c;
 	return r;

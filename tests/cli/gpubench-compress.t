@@ -103,3 +103,33 @@ Quantisation-aware training: products read rounded operands, the loss falls, and
   $ gpubench $P --steps 1 --qat --ranks 2 --tp 2
   gpubench: --qat and --tp exclude each other
   [64]
+
+A calibration set of other tokens or of another kind is refused, and so are weights that are not finite.
+
+  $ I='infer gpt --seq 16 --layers 1 --width 16 --heads 2 --batch 2 --runs 1 --warmup 0 --threads 1 --quiet'
+  $ printf short > short.txt; mkdir -p images/a images/b
+  $ python3 -c 'import struct; open("ids.bin", "wb").write(struct.pack("<4096H", *([400] * 4096)))'
+  $ for data in ids.bin images; do gpubench $I --int8 static --data $data; echo "[$?]"; done
+  gpubench: ids.bin: a token from * on is 400, but the vocabulary has 256: are the ids really u16? (glob)
+  [70]
+  gpubench: gpt reads text or token files, but images is folder: see gpubench train --help
+  [64]
+  $ gpubench infer resnet20 --size 8 --batch 2 --threads 1 --quiet --int8 static --data short.txt
+  gpubench: resnet20 reads directories or tar shards of images, but short.txt is text: see gpubench train --help
+  [64]
+  $ gpubench infer resnet20 --size 8 --batch 2 --threads 1 --quiet --int8 static --data images
+  gpubench: images: no directory in it has a .jpg, .jpeg or .png
+  [64]
+  $ gpubench train gpt --seq 16 --layers 1 --width 16 --heads 2 --batch 2 --steps 1 --warmup 0 --threads 1 --quiet --save nan.st > /dev/null
+  $ python3 -c '
+  > import json, struct
+  > b = bytearray(open("nan.st", "rb").read())
+  > n = struct.unpack("<Q", b[:8])[0]
+  > at = 8 + n + json.loads(b[8:8 + n])["h0.fc.weight"]["data_offsets"][0]
+  > b[at:at + 4] = struct.pack("<f", float("nan"))
+  > open("nan.st", "wb").write(b)'
+  $ for how in 'static' 'dynamic'; do gpubench $I --load nan.st --int8 $how; echo "[$?]"; done
+  gpubench: input of h0.fcproj.weight: 256 values are not finite
+  [70]
+  gpubench: logit 0 of a batch of 2 is nan
+  [6]

@@ -72,3 +72,16 @@ A directory that does not fit is refused, with both numbers, before anything is 
   $ test ! -e new
   $ ls -d *.saving 2>/dev/null
   [2]
+
+Keys of config.json that change the model are refused, keys of unknown effect are named, and harmless keys are ignored.
+
+  $ edit() { rm -rf edited; cp -r model edited; python3 -c 'import json, sys; d = json.load(open("model/config.json")); d.update(json.loads(sys.argv[1])); json.dump(d, open("edited/config.json", "w"))' "$1"; }
+  $ G='llama --weights edited --seq 8 --batch 1 --runs 2 --warmup 0 --threads 1 --quiet'
+  $ edit '{"sliding_window": 4096}'; gpubench infer $G
+  gpubench: edited/config.json: sliding_window changes the computation in a way that is not supported
+  [64]
+  $ edit '{"attn_scale_by_moon": 2, "attention_dropout": 0.1, "use_cache": true}'; gpubench infer ${G% --quiet} 2>&1 | grep -E '^(gpubench: warning|model)'
+  gpubench: warning: edited/config.json: the effect of attn_scale_by_moon is not known: results differ if it changes the model
+  model      llama, fp32, 34784 parameters
+  $ gpubench train llama --batch 2 --seq 16 --threads 1 --warmup 0 --weights edited --steps 1 2>&1 >/dev/null | grep config.json
+  gpubench: warning: edited/config.json: the effect of attn_scale_by_moon is not known: results differ if it changes the model

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lib/buf.h"
 #include "lib/file.h"
 #include "runtime/ckpt/hf.h"
 #include "tests/unit/check_runtime.h"
@@ -261,6 +262,12 @@ START_TEST(a_config_is_accepted_or_refused_in_one_sentence)
 	} all[] = {
 		{ LLAMA(""), NULL },
 		{ LLAMA(", \"unknown\": {\"deep\": [1]}"), NULL },
+		{ LLAMA(", \"sliding_window\": null, \"attn_logit_softcapping\": null, \"partial_rotary_factor\": 1.0"), NULL },
+		{ LLAMA(", \"sliding_window\": 4096"), "config.json: sliding_window changes the computation" },
+		{ LLAMA(", \"partial_rotary_factor\": 0.5"), "partial_rotary_factor changes the computation" },
+		{ LLAMA(", \"final_logit_softcapping\": 30.0"), "final_logit_softcapping changes the computation" },
+		{ LLAMA(", \"num_local_experts\": 8"), "num_local_experts changes the computation" },
+		{ LLAMA(", \"quantization_config\": {\"bits\": 4}"), "quantization_config changes the computation" },
 		{ LLAMA(", \"rope_scaling\": null, \"head_dim\": null"), NULL },
 		{ LLAMA(", \"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 7}"), NULL },
 		{ LLAMA(", \"rope_scaling\": {\"rope_type\": \"llama3\"}"),
@@ -297,6 +304,27 @@ START_TEST(a_config_is_accepted_or_refused_in_one_sentence)
 }
 END_TEST
 
+START_TEST(keys_of_unknown_effect_are_listed)
+{
+	static const char text[] = LLAMA(", \"attention_dropout\": 0.1, \"torch_dtype\": \"bfloat16\", \"use_cache\": true, "
+					 "\"moon\": 3, \"off\": false, \"sun\": \"x\"");
+	struct rt_hf_config c = { 0 };
+	struct gt_err err = { 0 };
+	gt_auto_buf many = { 0 };
+
+	ck_assert_msg(!rt_hf_parse_config(text, strlen(text), "config.json", &c, &err), "%s", err.msg);
+	ck_assert_str_eq(c.unknown, "moon, sun");
+	gt_buf_printf(&many, "%s", LLAMA(""));
+	many.s[--many.len] = 0; /* the brace */
+	for (int i = 0; i < 100; i++)
+		gt_buf_printf(&many, ", \"a key with a long name and number %d\": 7", i);
+	gt_buf_printf(&many, "}");
+	ck_assert_msg(!rt_hf_parse_config(many.s, many.len, "config.json", &c, &err), "%s", err.msg);
+	ck_assert_uint_lt(strlen(c.unknown), sizeof(c.unknown));
+	ck_assert_msg(!strncmp(c.unknown, "a key with a long name and number 0, a key", 42), "%s", c.unknown);
+}
+END_TEST
+
 TCase *case_hf(void)
 {
 	TCase *c = tcase_create("hf");
@@ -308,5 +336,6 @@ TCase *case_hf(void)
 	tcase_add_test(c, another_model_changes_nothing);
 	tcase_add_test(c, a_broken_index_changes_nothing);
 	tcase_add_test(c, a_config_is_accepted_or_refused_in_one_sentence);
+	tcase_add_test(c, keys_of_unknown_effect_are_listed);
 	return c;
 }
