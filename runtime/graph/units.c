@@ -43,7 +43,8 @@ static bool is_own(const struct rt_graph *g, const struct rt_node *n)
 
 static bool is_product(const struct rt_graph *g, const struct rt_call *c)
 {
-	return (rt_is(c, RT_OP_LINEAR) || (rt_is(c, RT_OP_CONV) && c->attr.groups == 1)) && is_own(g, c->in[1]);
+	return (rt_is(c, RT_OP_LINEAR) || (rt_is(c, RT_OP_CONV) && c->attr.groups == 1)) && is_own(g, c->in[1]) &&
+	       c->in[1]->role == RT_ROLE_PARAM;
 }
 
 static struct rt_slice *add_slice(struct rt_unit_group *u, struct rt_node *n, int axis, int64_t len)
