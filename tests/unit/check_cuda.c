@@ -425,8 +425,8 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-	static int (*const child[])(const char *what) = { child_memory, child_ranks, child_driver, child_own, child_eight,
-							child_trace, child_outputs };
+	static int (*const child[])(const char *what) = { child_memory, child_ranks, child_driver, child_own, child_compressed,
+							child_eight, child_trace, child_outputs };
 	Suite *s;
 	TCase *tc, *images, *ranks, *driver;
 	SRunner *sr;
@@ -473,6 +473,7 @@ int main(int argc, char **argv)
 		add_memory_tests(tc, images);
 		add_own_tests(tc);
 		add_outputs_tests(tc);
+		add_compressed_tests(tc);
 		add_eight_tests(tc);
 		add_trace_tests(tc, images);
 		tcase_add_test(tc, measured_transfers_are_verified);

@@ -29,6 +29,10 @@ void add_own_tests(TCase *tc);
 int child_outputs(const char *what);
 void add_outputs_tests(TCase *tc);
 
+/* cuda_compressed.c: removed units, refused ops. Returns -1 for an unknown name. */
+int child_compressed(const char *what);
+void add_compressed_tests(TCase *tc);
+
 /* cuda_eight.c: 8-bit products. Returns -1 for an unknown name. */
 int child_eight(const char *what);
 void add_eight_tests(TCase *tc);
