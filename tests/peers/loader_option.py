@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import venv
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
 import tap  # noqa: E402
@@ -64,8 +65,30 @@ def injection(folder):
         done = run(["--loader", "auto"], python, option, "-c", "print(5)")
         tap.check(f"python {option}: one sentence, and the program runs",
                   done.stdout == "5\n" and done.stderr.count("\n") == 1 and f"because of {option}" in done.stderr, done)
+    for command, why in ((["env", "A=b", "nice", python, "-I"], "because of -I"), (["env", "-i", python], "env removes"),
+                         (["env", "PYTHONPATH=/x", python], "env removes or replaces PYTHONPATH")):
+        done = run(["--loader", "auto"], *command, "-c", "print(5)")
+        tap.check(f"{command}: one sentence, and the program runs",
+                  done.stdout == "5\n" and done.stderr.count("\n") == 1 and why in done.stderr, done)
+    done = run(["--loader", "auto"], "env", "A=b", python, "-c", "import os; print(os.environ['PYTHONPATH'])")
+    tap.check("env that keeps PYTHONPATH: no sentence", done.stdout.endswith("python\n") and not done.stderr, done)
     done = run(["--loader", "auto"], python, "-W", "ignore", "-c", "import sys; print(sys.argv[1])", "-I")
     tap.check("-I among the program's arguments is none of Python's", done.stdout == "-I\n" and not done.stderr, done)
+
+
+def environment(folder):
+    """A virtual environment with a sitecustomize of its own. Debian's Python has one that precedes it."""
+    venv.create(f"{folder}/venv", with_pip=False)
+    python, site = f"{folder}/venv/bin/python", "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = subprocess.run([python, "-c", site], env=clean, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    with open(os.path.join(packages, "sitecustomize.py"), "w", encoding="ascii") as f:
+        f.write("import sys\nsys.own = __file__\n")
+    say = "import json, sys; print(json.dumps([sys.prefix, getattr(sys, 'own', None), len(sys.meta_path)]))"
+    plain = json.loads(subprocess.run([python, "-c", say], env=clean, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    done = run(["--loader", "auto"], python, "-c", say)
+    tap.check("a virtual environment: its sitecustomize is executed as without gputune, and that of gputune watches imports",
+              done.returncode == 0 and json.loads(done.stdout) == [f"{folder}/venv", plain[1], plain[2] + 1] and not done.stderr,
+              (plain, done))
 
 
 def bad_input():
@@ -107,6 +130,14 @@ def loaders(python, folder):
     bound = run(["--loader", "auto"], "taskset", "-c", str(min(os.sched_getaffinity(0))), python, script)
     tap.check("auto: no worker that would share the only CPU of a process without a GPU",
               json.loads(bound.stdout)["default"][0] == 0 and "only CPU" in bound.stderr, bound)
+    other = "import torch.utils.data as d\nclass Mine: pass\n"
+    for assign, rest, kept in (("d.DataLoader = Mine", "", True), ("d.DataLoader = type('Sub', (d.DataLoader,), {})", "", False),
+                               ("own, d.DataLoader = d.DataLoader, Mine", "; list(own([1, 2]))", True)):
+        done = run(["--loader", "workers=0"], python, "-c", f"{other}{assign}{rest}")
+        lines = [x for x in done.stderr.splitlines() if x.startswith("gputune")]
+        tap.check(f"{assign}{rest}: {'one sentence' if kept else 'no sentence, because a subclass has the arguments, too'}",
+                  done.returncode == 0 and len(lines) == kept and
+                  (not kept or "replaces torch.utils.data.DataLoader by __main__.Mine" in lines[0]), done)
     raced = json.loads(run(["--loader", "workers=0"], python, script, env={"GPUTUNE_LOADER_WORKERS": "1"}).stdout)
     tap.check("a variable in the environment takes precedence, as gpubench prove --race sets it", raced["default"][0] == 1, raced)
 
@@ -116,6 +147,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         injection(folder)
         os.unlink(os.path.join(folder, "sitecustomize.py"))
+        environment(folder)
         bad_input()
         if subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL, check=False).returncode:
             tap.skip("DataLoader of PyTorch", "no PyTorch here: set PYTHON")

@@ -13,6 +13,7 @@
 #include "lib/file_trust.h"
 #include "tests/unit/tune_launch.h"
 #include "tune/launch/library_report.h"
+#include "tune/launch/loader.h"
 
 #define TUNABLES(MMAP, TRIM, PAD)                                                                                                 \
 	"glibc.malloc.mmap_threshold=" MMAP ":glibc.malloc.trim_threshold=" TRIM ":glibc.malloc.top_pad=" PAD
@@ -391,6 +392,38 @@ START_TEST(open_files_are_raised_as_far_as_they_may_be)
 }
 END_TEST
 
+/* The quota of this container allows 4 of 8 CPUs. */
+START_TEST(more_loader_workers_than_the_quota_allows_are_reported)
+{
+	static char *const plain[] = {(char *)"python3", (char *)"train.py", NULL};
+	static char *const wrapped[] = {(char *)"nice", (char *)"env", (char *)"A=b", (char *)"python3", (char *)"-E", NULL};
+	static char *const emptied[] = {(char *)"env", (char *)"-i", (char *)"python3", NULL};
+	static const struct {
+		const char *spec;
+		char *const *argv;
+		const char *want;
+	} cases[] = {
+		{"workers=4", plain, NULL},
+		{"auto", plain, NULL},
+		{"workers=5", plain, "--loader starts 5 workers in each rank, but only 4 CPUs can be used"},
+		{"auto", wrapped, "--loader has no effect: python ignores sitecustomize or PYTHONPATH because of -E"},
+		{"auto", emptied, "--loader has no effect: env removes or replaces PYTHONPATH"},
+	};
+	struct pr_host *host = NULL;
+	struct box b;
+
+	box_open(&b, "container-cpuset");
+	ck_assert_int_eq(pr_host_discover(b.fs, NULL, &host, NULL), 0);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_autofree char *why = tn_loader_doubt(host, cases[i].spec, cases[i].argv);
+
+		ck_assert_pstr_eq(why, cases[i].want);
+	}
+	pr_host_free(host);
+	box_close(&b);
+}
+END_TEST
+
 TCase *tune_run_case(void)
 {
 	TCase *tc = tcase_create("run");
@@ -407,6 +440,7 @@ TCase *tune_run_case(void)
 		entering_applies_the_computed_settings,
 		a_container_that_refuses_memory_policies_is_no_failure,
 		open_files_are_raised_as_far_as_they_may_be,
+		more_loader_workers_than_the_quota_allows_are_reported,
 	};
 
 	tcase_add_loop_test(tc, malloc_keeps_no_more_than_the_control_group_allows, 0, GT_ARRAY_SIZE(limit_cases));

@@ -8,6 +8,7 @@
 #include "tune/launch/loader.h"
 #include "tune/launch/rank_library.h"
 #include "tune/launch/settings.h"
+#include "tune/launch/wrapper.h"
 
 #define MODULE	    "sitecustomize.py"
 #define WORKERS_MAX 1024
@@ -76,14 +77,28 @@ static const char *isolating_option(char *const *argv)
 	return NULL;
 }
 
+/* Returns why Python will not import the module; NULL: it will, as far as the arguments show. The caller frees it. */
+static char *why_not_imported(char *const *argv)
+{
+	char path[] = "PYTHONPATH=", *envp[] = {path, NULL};
+	__attribute__((cleanup(tn_command_clear))) struct tn_command command;
+	const char *option;
+
+	tn_command_find(argv, envp, &command);
+	option = isolating_option(command.argv);
+	if (option)
+		return gt_xasprintf("python ignores sitecustomize or PYTHONPATH because of %.20s", option);
+	return *command.envp == path ? NULL : gt_xstrdup("env removes or replaces PYTHONPATH");
+}
+
 char *tn_loader_doubt(const struct pr_host *host, const char *spec, char *const *argv)
 {
-	const char *option = isolating_option(argv);
+	gt_autofree char *why = why_not_imported(argv);
 	unsigned cpus = usable_cpus(host);
 	uint64_t v;
 
-	if (option)
-		return gt_xasprintf("--loader has no effect: python ignores sitecustomize or PYTHONPATH because of %.20s", option);
+	if (why)
+		return gt_xasprintf("--loader has no effect: %s", why);
 	gt_each_word(w, spec, ",") {
 		const char *workers = value_of(w, "workers");
 

@@ -95,6 +95,16 @@ def merge(signature, self, args, kwargs, new):
     return args, {**kwargs, **new}
 
 
+def replacement(own, module):
+    """Returns how the program replaced torch.utils.data.DataLoader by a class of its own; None: it did not."""
+    for place in (module.torch.utils.data, module):
+        now = getattr(place, "DataLoader", own)
+        if now is not own and not (isinstance(now, type) and issubclass(now, own)):
+            return (f"the program replaces {place.__name__}.DataLoader by "
+                    f"{getattr(now, '__module__', '')}.{getattr(now, '__qualname__', now)}")
+    return None
+
+
 def patch(module):
     import atexit
     import functools
@@ -113,7 +123,8 @@ def patch(module):
         args, kwargs = merge(signature, self, args, kwargs, new)
         plain(self, *args, **kwargs)
 
-    module.DataLoader.__init__ = init
+    own = module.DataLoader
+    own.__init__ = init
     fetch = module._BaseDataLoaderIter.__next__
 
     @functools.wraps(fetch)
@@ -132,8 +143,15 @@ def patch(module):
     module._BaseDataLoaderIter.__next__ = fetch_timed
 
     def report():
-        if os.getpid() != owner or not spent["batches"]:
+        if os.getpid() != owner:
             return
+        why = replacement(own, module)
+        if not spent["batches"]:
+            if why:
+                print(f"gputune: --loader has no effect: {why}", file=sys.stderr, flush=True)
+            return
+        if why:
+            settings.reason(why)
         total = max(spent["last"] - spent["first"], 1e-9)
         workers = "/".join(str(n) for n in sorted(settings.used))
         rank = os.environ.get("LOCAL_RANK")
