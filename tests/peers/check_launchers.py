@@ -290,6 +290,9 @@ def main():
                 if not shutil.which(needed):
                     tap.skip(f"{name}, {n} ranks", f"no {needed}")
                     continue
+                if "--cpu (mpirun)" in name and n > len(CPUS):
+                    tap.skip(f"{name}, {n} ranks", "mpirun refuses accelerate's --bind-to socket with more ranks than CPUs")
+                    continue
                 def command(folder, name=name):
                     return launchers(venv, folder, n, [JOB, folder, "small"])[name][1]
 
