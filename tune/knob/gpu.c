@@ -13,7 +13,11 @@
 
 #define VANISHES \
 	"; persistence mode is off: the driver drops this setting when the last client exits (gpu.persistence_mode keeps it)"
-#define ONLY_GPU "needs an NVIDIA GPU; measure with your own command"
+/* Fields of all these tunables. PATH: name of the setting */
+#define OF_GPU(ID, PATH) \
+	.id = ID, .path = "/nvml/%s/" PATH, .instances = gpus, .names_change = true, .mechanism = "", \
+	.unmoved = "needs an NVIDIA GPU; measure with your own command", .tag = 'B', .takes_effect = TN_NOW, .op = TN_SET
+#define WITH_RANGE(ID, PATH) OF_GPU(ID, PATH), .offers = "/nvml/%s/" PATH ".range"
 
 static void gpus(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret)
 {
@@ -35,6 +39,32 @@ static void field(const char *range, const char *name, char ret[16])
 		sscanf(at + strlen(name), "%15s", ret);
 }
 
+/* Compares least and most, in thousandths of the unit, with the range that the GPU reports. An unknown range has no limits. */
+static bool in_range(const struct tn_ctx *c, const struct tn_now *now, unsigned least, unsigned most, const char *unit,
+		     struct gt_buf *found)
+{
+	unsigned low_milli, high_milli;
+	char low[16], high[16];
+
+	field(now->offered, "min=", low);
+	field(now->offered, "max=", high);
+	if (tn_nvml_parse_watts(low, &low_milli) < 0 || tn_nvml_parse_watts(high, &high_milli) < 0 ||
+	    (least >= low_milli && most <= high_milli))
+		return true;
+	gt_buf_printf(found, "%s %s is not within %s %s to %s %s", c->asked, unit, low, unit, high, unit);
+	return false;
+}
+
+/* Checks two clocks. With '-' they are a range, in ascending order. */
+static int check_two(const struct tn_tunable *k, const char *value, char separator, const char *form, struct gt_err *err)
+{
+	unsigned a, b;
+
+	if (!tn_nvml_parse_two(value, separator, &a, &b) && a && b && (separator != '-' || a <= b))
+		return 0;
+	return gt_fail(err, EINVAL, "%s takes %s; not '%.40s'", k->id, form, value);
+}
+
 static const char *lifetime(const struct tn_now *now)
 {
 	char on[16];
@@ -52,21 +82,13 @@ static void want_persistence(const struct tn_ctx *c, const struct tn_now *now, s
 
 static const char *const switches[] = { "0", "1", NULL };
 const struct tn_tunable tn_tunable_persistence_mode = {
-	.id = "gpu.persistence_mode",
-	.path = "/nvml/%s/persistence_mode",
-	.instances = gpus,
-	.names_change = true,
+	OF_GPU("gpu.persistence_mode", "persistence_mode"),
 	.summary = "keep a GPU initialised without a client",
 	.why = "Without persistence mode the driver initialises the GPU for each first client (1-3 s), and drops power limit and "
 	       "clocks after the last one. Source: NVML, nvmlDeviceSetPersistenceMode, and NVIDIA's driver persistence guide. "
 	       "The service nvidia-persistenced does the same after each boot (gpu.persistence).",
 	.hazard = "An idle GPU uses some watts more. The setting lasts until the next boot.",
 	.unit = "choice",
-	.mechanism = "",
-	.unmoved = ONLY_GPU,
-	.tag = 'B',
-	.takes_effect = TN_NOW,
-	.op = TN_SET,
 	.rivals = "nvidia-persistenced",
 	.choices = switches,
 	.desired = want_persistence,
@@ -76,16 +98,9 @@ const struct tn_tunable tn_tunable_persistence_mode = {
 
 static bool power_in_range(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	char least[16], most[16];
-	unsigned mw, least_mw, most_mw;
+	unsigned mw;
 
-	field(now->offered, "min=", least);
-	field(now->offered, "max=", most);
-	if (!c->asked || tn_nvml_parse_watts(c->asked, &mw) < 0 || tn_nvml_parse_watts(least, &least_mw) < 0 ||
-	    tn_nvml_parse_watts(most, &most_mw) < 0 || (mw >= least_mw && mw <= most_mw))
-		return true;
-	gt_buf_printf(found, "%s W is not within %s W to %s W", c->asked, least, most);
-	return false;
+	return !c->asked || tn_nvml_parse_watts(c->asked, &mw) < 0 || in_range(c, now, mw, mw, "W", found);
 }
 
 static const struct tn_precondition power_range = { "a limit within the range of the GPU", power_in_range, TN_BLOCKED };
@@ -105,11 +120,7 @@ static void want_power_limit(const struct tn_ctx *c, const struct tn_now *now, s
 }
 
 const struct tn_tunable tn_tunable_power_limit = {
-	.id = "gpu.power_limit",
-	.path = "/nvml/%s/power_limit",
-	.offers = "/nvml/%s/power_limit.range",
-	.instances = gpus,
-	.names_change = true,
+	WITH_RANGE("gpu.power_limit", "power_limit"),
 	.summary = "power limit of a GPU",
 	.why = "The last watts bring the least speed, so a lower limit often saves more energy than it costs time. The best "
 	       "limit depends on the model: gpubench prove --race gpu.power_limit=400,500,600 measures speed and joules. "
@@ -117,11 +128,6 @@ const struct tn_tunable tn_tunable_power_limit = {
 	.hazard = "A lower limit slows down compute-bound steps of all jobs on the GPU. Without persistence mode the driver "
 		  "drops the limit when the last client exits.",
 	.unit = "W",
-	.mechanism = "",
-	.unmoved = ONLY_GPU,
-	.tag = 'B',
-	.takes_effect = TN_NOW,
-	.op = TN_SET,
 	.range = { { 10, 5000, 0 } },
 	.preconditions = { &power_range },
 	.desired = want_power_limit,
@@ -131,28 +137,16 @@ const struct tn_tunable tn_tunable_power_limit = {
 
 static int check_clocks(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err)
 {
-	unsigned least, most;
-
-	if (!strcmp(value, TN_NVML_UNLOCKED))
-		return 0;
-	if (tn_nvml_parse_two(value, '-', &least, &most) < 0 || !least || least > most)
-		return gt_fail(err, EINVAL, "%s takes LEAST-MOST in MHz, such as 1200-1500, or " TN_NVML_UNLOCKED "; not '%.40s'",
-			       k->id, value);
-	return 0;
+	return strcmp(value, TN_NVML_UNLOCKED) ?
+		check_two(k, value, '-', "LEAST-MOST in MHz, such as 1200-1500, or " TN_NVML_UNLOCKED, err) : 0;
 }
 
 static bool clocks_in_range(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	char low[16], high[16];
-	unsigned least, most, low_mhz, high_mhz;
+	unsigned least, most;
 
-	field(now->offered, "min=", low);
-	field(now->offered, "max=", high);
-	if (!c->asked || tn_nvml_parse_two(c->asked, '-', &least, &most) < 0 || sscanf(low, "%5u", &low_mhz) != 1 ||
-	    sscanf(high, "%5u", &high_mhz) != 1 || (least >= low_mhz && most <= high_mhz))
-		return true;
-	gt_buf_printf(found, "%s MHz is not within %s MHz to %s MHz", c->asked, low, high);
-	return false;
+	return !c->asked || tn_nvml_parse_two(c->asked, '-', &least, &most) < 0 ||
+	       in_range(c, now, least * 1000, most * 1000, "MHz", found);
 }
 
 static const struct tn_precondition clock_range = { "clocks within the range of the GPU", clocks_in_range, TN_BLOCKED };
@@ -180,36 +174,34 @@ static void want_memory_clocks(const struct tn_ctx *c, const struct tn_now *now,
 	want_lock("gpu.memory_clocks", c, now, w);
 }
 
-#define CLOCKS(ID, PATH, SUMMARY, WHY, DESIRED) \
-	.id = ID, .path = PATH, .offers = PATH ".range", .instances = gpus, .names_change = true, .summary = SUMMARY, .why = WHY, \
-	.hazard = "All jobs on the GPU get these clocks. NVML has no function that reads a lock: verify compares with gputune's " \
-		  "record, a lock by another program is not visible, and revert resets the clocks. Without persistence mode the " \
-		  "driver drops the lock when the last client exits.", \
-	.unit = "MHz", .mechanism = "", .unmoved = ONLY_GPU, .tag = 'B', .takes_effect = TN_NOW, .op = TN_SET, \
-	.check_value = check_clocks, .preconditions = { &clock_range }, .desired = DESIRED
+#define CLOCKS_HAZARD \
+	"All jobs on the GPU get these clocks. NVML has no function that reads a lock: verify compares with gputune's record, a " \
+	"lock by another program is not visible, and revert resets the clocks. Without persistence mode the driver drops the " \
+	"lock when the last client exits."
+#define CLOCKS(ID, PATH) \
+	WITH_RANGE(ID, PATH), .unit = "MHz", .hazard = CLOCKS_HAZARD, .check_value = check_clocks, .preconditions = { &clock_range }
 
 const struct tn_tunable tn_tunable_gpu_clocks = {
-	CLOCKS("gpu.clocks", "/nvml/%s/clocks", "locked graphics clocks of a GPU",
-	       "With locked clocks, measurements vary less, because the GPU does not boost and throttle in between. Least and "
+	CLOCKS("gpu.clocks", "clocks"),
+	.summary = "locked graphics clocks of a GPU",
+	.why = "With locked clocks, measurements vary less, because the GPU does not boost and throttle in between. Least and "
 	       "most may be equal. Source: NVML, nvmlDeviceSetGpuLockedClocks and nvmlDeviceResetGpuLockedClocks (from Volta "
-	       "on).", want_clocks),
+	       "on).",
+	.desired = want_clocks,
 };
 const struct tn_tunable tn_tunable_gpu_memory_clocks = {
-	CLOCKS("gpu.memory_clocks", "/nvml/%s/memory_clocks", "locked memory clocks of a GPU",
-	       "A fixed memory clock removes a source of variance from measurements. Many data centre GPUs refuse the lock. "
+	CLOCKS("gpu.memory_clocks", "memory_clocks"),
+	.summary = "locked memory clocks of a GPU",
+	.why = "A fixed memory clock removes a source of variance from measurements. Many data centre GPUs refuse the lock. "
 	       "Source: NVML, nvmlDeviceSetMemoryLockedClocks and nvmlDeviceResetMemoryLockedClocks (from Ampere on).",
-	       want_memory_clocks),
+	.desired = want_memory_clocks,
 };
 
 /* ---- application clocks ------------------------------------------------------------------------------------------- */
 
 static int check_application_clocks(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err)
 {
-	unsigned memory, graphics;
-
-	if (tn_nvml_parse_two(value, '/', &memory, &graphics) < 0 || !memory || !graphics)
-		return gt_fail(err, EINVAL, "%s takes MEMORY/GRAPHICS in MHz, such as 1593/1410; not '%.40s'", k->id, value);
-	return 0;
+	return check_two(k, value, '/', "MEMORY/GRAPHICS in MHz, such as 1593/1410", err);
 }
 
 static bool clocks_are_supported(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
@@ -235,22 +227,13 @@ static void want_application_clocks(const struct tn_ctx *c, const struct tn_now 
 }
 
 const struct tn_tunable tn_tunable_application_clocks = {
-	.id = "gpu.application_clocks",
-	.path = "/nvml/%s/application_clocks",
-	.offers = "/nvml/%s/application_clocks.range",
-	.instances = gpus,
-	.names_change = true,
+	WITH_RANGE("gpu.application_clocks", "application_clocks"),
 	.summary = "clocks of a GPU for compute programs",
 	.why = "The clocks that the driver uses while a CUDA program runs. Old GPUs have a default below the maximum. New "
 	       "drivers and GPUs replaced them by locked clocks (gpu.clocks). Source: NVML, nvmlDeviceSetApplicationsClocks.",
 	.hazard = "All jobs on the GPU get these clocks. Without persistence mode the driver drops them when the last client "
 		  "exits.",
 	.unit = "MHz",
-	.mechanism = "",
-	.unmoved = ONLY_GPU,
-	.tag = 'B',
-	.takes_effect = TN_NOW,
-	.op = TN_SET,
 	.check_value = check_application_clocks,
 	.preconditions = { &supported_clocks },
 	.desired = want_application_clocks,
