@@ -227,3 +227,41 @@ const struct pr_check pr_check_mig = {
 	.messages = "No CUDA GPUs are available\nNo MIG devices found",
 	.run = mig,
 };
+
+/* nvmlDeviceGetEccMode: a change takes effect at the next reset. */
+static void ecc_mode(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	gt_autofree char *remedy = NULL;
+	size_t known = 0, on = 0;
+
+	if (pr_without_gpu(c, f))
+		return;
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		const struct pr_gpu *g = &h->gpu[i];
+
+		known += pr_has(g->ecc);
+		on += pr_or(g->ecc, 0) == 1;
+		if (!pr_has(g->ecc_pending) || pr_or(g->ecc, 0) == g->ecc_pending.v)
+			continue;
+		pr_set(f, PR_WARN, "ECC of GPU %s will be switched %s at its next reset", g->pci->address,
+		       g->ecc_pending.v ? "on" : "off");
+		remedy = pr_reset_lines(h, g, NULL);
+		pr_remedy(f, "%s", remedy);
+		return;
+	}
+	if (!known)
+		pr_set(f, PR_SKIP, h->nvml.answer == PR_NVML_OK ? "no GPU has ECC" : "NVML did not respond");
+	else if (on && on < known)
+		pr_set(f, PR_PASS, "ECC is on for %zu of %zu GPUs", on, known);
+	else
+		pr_set(f, PR_PASS, "ECC is %s", on ? "on" : "off");
+}
+const struct pr_check pr_check_ecc_mode = {
+	.id = "gpu.ecc-mode",
+	.title = "the ECC mode of a GPU changes at its next reset",
+	.after = after_nvml,
+	.story = "ECC detects memory errors; without it they become wrong results. nvidia-smi -e changes the mode at the next "
+		 "reset of the GPU.",
+	.run = ecc_mode,
+};

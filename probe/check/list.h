@@ -49,6 +49,7 @@
 	CHECK(visible) \
 	CHECK(compute_mode) \
 	CHECK(mig) \
+	CHECK(ecc_mode) \
 	CHECK(hmm) \
 	CHECK(cuda_init) \
 	CHECK(toolkit) \

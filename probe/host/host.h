@@ -64,6 +64,7 @@ struct pr_gpu {
 	struct pr_num memory_bytes, persistence, arch; /* arch: compute capability x 10 */
 	struct pr_num mig, mig_pending, mig_instances; /* 1: partitioned into instances, now and after a reset; number of
 						        * instances */
+	struct pr_num ecc, ecc_pending;			/* 1: ECC of the memory is on, now and after a reset */
 	struct pr_num compute_mode;			/* 0 default, 1 and 3 exclusive, 2 prohibited */
 	struct pr_num bar1_bytes, clock_reasons;	/* clock_reasons: NVML's mask of the reasons that limit the clocks */
 	struct pr_num remap_pending, remap_failure, retired_pending;

@@ -39,6 +39,7 @@ struct nvml {
 	int (*mig)(nvml_device, unsigned *, unsigned *);
 	int (*mig_max)(nvml_device, unsigned *);
 	int (*mig_handle)(nvml_device, unsigned, nvml_device *);
+	int (*ecc)(nvml_device, int *, int *);
 	int (*compute_mode)(nvml_device, int *);
 	int (*bar1)(nvml_device, struct nvml_bar1 *);
 	int (*clock_reasons)(nvml_device, unsigned long long *);
@@ -68,6 +69,7 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM_OPT(nvml, mig, nvmlDeviceGetMigMode),
 	GT_DLSYM_OPT(nvml, mig_max, nvmlDeviceGetMaxMigDeviceCount),
 	GT_DLSYM_OPT(nvml, mig_handle, nvmlDeviceGetMigDeviceHandleByIndex),
+	GT_DLSYM_OPT(nvml, ecc, nvmlDeviceGetEccMode),
 	GT_DLSYM_OPT(nvml, compute_mode, nvmlDeviceGetComputeMode),
 	GT_DLSYM_OPT(nvml, bar1, nvmlDeviceGetBAR1MemoryInfo),
 	GT_DLSYM_OPT(nvml, clock_reasons, nvmlDeviceGetCurrentClocksThrottleReasons),
@@ -237,7 +239,7 @@ static json_t *query_device(const struct nvml *n, unsigned i, unsigned count)
 	char name[96] = "";
 	unsigned mig, pending;
 	nvml_device dev;
-	int major, minor, on, r = n->handle(i, &dev);
+	int major, minor, on, on_later, r = n->handle(i, &dev);
 
 	if (r) {
 		json_object_set_new(d, "error", json_integer(r));
@@ -258,6 +260,10 @@ static json_t *query_device(const struct nvml *n, unsigned i, unsigned count)
 		put(d, "mig_pending", pending);
 		if (mig)
 			put(d, "mig_instances", count_instances(n, dev));
+	}
+	if (n->ecc && !n->ecc(dev, &on, &on_later)) {
+		put(d, "ecc", on);
+		put(d, "ecc_pending", on_later);
 	}
 	query_health(n, dev, d);
 	query_location(n, dev, i, count, d);
@@ -337,7 +343,7 @@ const struct pr_gpu_field pr_gpu_numbers[] = {
 	NUMBER(memory_bytes),  NUMBER(persistence),   NUMBER(arch),	      NUMBER(mig),	     NUMBER(mig_pending),
 	NUMBER(mig_instances), NUMBER(compute_mode),  NUMBER(bar1_bytes),     NUMBER(clock_reasons), NUMBER(remap_pending),
 	NUMBER(remap_failure), NUMBER(retired_pending), NUMBER(fabric_state), NUMBER(nvlinks),	     NUMBER(nvlinks_down),
-	NUMBER(index),
+	NUMBER(index),	       NUMBER(ecc),	      NUMBER(ecc_pending),
 #undef NUMBER
 };
 const size_t pr_n_gpu_numbers = GT_ARRAY_SIZE(pr_gpu_numbers);

@@ -31,6 +31,21 @@ Only by choice: the plan shows the ranges, also with --optional.
         only by choice: --set gpu.power_limit=WATTS; range 200 W to 700 W, default 700 W
     gpu.clocks:0000:17:00.0 and 1 more: default
 
+ECC is reported only. Here the mode changes at the next reset.
+
+  $ STANDIN_ECC=10 tune plan --only gpu.ecc
+  Manual steps
+    gpu.ecc
+        ECC of GPU 0000:17:00.0 will be switched off at its next reset
+        End all programs that use the GPU, which are listed first. Then reset it, or reboot:
+          nvidia-smi -i 0000:17:00.0 --query-compute-apps=pid,name --format=csv
+          nvidia-smi --gpu-reset -i 0000:17:00.0
+  
+  Nothing to change, profile train-gpu.
+  $ tune plan --set gpu.ecc=0
+  gputune: --set: gpu.ecc is reported only; its value is on or off
+  [64]
+
 Apply, verify, revert. Locked clocks have no getter: gputune's record in /run is compared, and revert resets them.
 
   $ set -- --only gpu.power_limit --only gpu.clocks --set gpu.power_limit=400 --set gpu.clocks=1410-1755

@@ -90,6 +90,7 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     nvme.io_timeout                the NVMe timeout is too short for EC2
     gpu.node                       the NUMA node of a GPU is unknown
     gpu.persistence                persistence mode is off
+    gpu.ecc                        the ECC mode of a GPU changes at its next reset
     gpu.mig                        MIG is on without instances
     gpu.driver_options             an option of the nvidia module is harmful
     nccl.conf                      /etc/nccl.conf has debugging settings
@@ -271,6 +272,21 @@ Advice about a setting changes no verdict.
   On this host
     already; persistence mode is on
   gpu.persistence      pass   persistence mode is on
+
+ECC is reported: its mode, and a mode that changes at the next reset.
+
+  $ for ecc in '"ecc": 1, "ecc_pending": 1' '"ecc": 0, "ecc_pending": 0' '"ecc": 1, "ecc_pending": 0'; do
+  >   sed "s/\"arch\": 90/&, $ecc/" $FIXTURES/server-8gpu.host > ecc.host; gpuprobe --root ecc.host -v | grep '^gpu.ecc-mode'; done
+  gpu.ecc-mode         pass   ECC is on
+  gpu.ecc-mode         pass   ECC is off
+  gpu.ecc-mode         warn   ECC of GPU 0000:17:00.0 will be switched off at its next reset
+  $ sed '0,/"arch": 90/s//&, "ecc": 1, "ecc_pending": 1/; s/"arch": 90}/"arch": 90, "ecc": 0}/' $FIXTURES/server-8gpu.host > ecc.host
+  $ gputune plan --root ecc.host --only gpu.ecc -v
+  Unchanged
+    gpu.ecc
+        ECC is on for 1 of 2 GPUs
+  
+  Nothing to change, profile train-gpu.
 
   $ gputune plan --root $FIXTURES/acs-control-words.host --only pcie.acs; gpuprobe --root $FIXTURES/acs-control-words.host | sed -n '/^Warning: pcie.acs/,/^$/p'
   Manual steps

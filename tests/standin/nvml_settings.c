@@ -149,7 +149,17 @@ static struct gpu *gpu_of(struct state *s, void *dev)
 	return &s->gpu[standin_gpu(dev)];
 }
 
-/* ---- persistence, power ---- */
+/* ---- ECC, persistence, power ---- */
+
+/* STANDIN_ECC=10: on, and off after the next reset */
+int nvmlDeviceGetEccMode(void *dev, int *on, int *pending)
+{
+	const char *ecc = getenv("STANDIN_ECC");
+
+	*on = !ecc || ecc[0] == '1';
+	*pending = !ecc || ecc[1] == '1';
+	return OK;
+}
 
 int nvmlDeviceGetPersistenceMode(void *dev, int *on)
 {

@@ -71,6 +71,7 @@
 	KNOB(nvme_timeout) \
 	KNOB(gpu_node) \
 	KNOB(persistence) \
+	KNOB(ecc) \
 	KNOB(mig) \
 	KNOB(driver_options) \
 	KNOB(nccl_conf) \
