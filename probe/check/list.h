@@ -110,6 +110,7 @@
 	CHECK(nic_rings) \
 	CHECK(nic_queues) \
 	CHECK(nic_mtu) \
+	CHECK(nic_cloud) \
 	CHECK(read_request) \
 	CHECK(nvme_timeout) \
 	CHECK(driver_options) \

@@ -169,6 +169,74 @@ const struct pr_check pr_check_nic_mtu = {
 	.run = mtu,
 };
 
+/* Sources: https://cloud.google.com/kubernetes-engine/docs/how-to/using-gvnic,
+ * https://learn.microsoft.com/azure/virtual-network/accelerated-networking-how-it-works,
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/enhanced-networking-ena.html */
+static const struct cloud {
+	const char *vendor; /* of the firmware */
+	const char *slow, *fast[3], *name;
+	const char *remedy;
+} clouds[] = {
+	{"Google", "virtio_net", {"gve"}, "gVNIC",
+	 "The type of a network interface is chosen when the instance is created, and the image must have the gve driver:\n"
+	 "  gcloud compute instances create NAME --network-interface=nic-type=GVNIC\n"
+	 "  gcloud container clusters create NAME --enable-gvnic"},
+	{"Microsoft Corporation", "hv_netvsc", {"mlx5_core", "mlx4_core", "mana"}, "accelerated networking",
+	 "Stop the virtual machine first, and use an image with the drivers mlx5_core and mana:\n"
+	 "  az vm deallocate --resource-group GROUP --name NAME\n"
+	 "  az network nic update --resource-group GROUP --name NIC --accelerated-networking true"},
+	{"Amazon EC2", "vif", {"ena", "ixgbevf"}, "enhanced networking",
+	 "Stop the instance first, and use an image with the ena driver:\n"
+	 "  aws ec2 modify-instance-attribute --instance-id ID --ena-support"},
+};
+
+static const struct pr_net *port_with_driver(const struct pr_host *h, const char *driver)
+{
+	for (size_t i = 0; driver && i < h->n_net; i++)
+		if (gt_streq(h->net[i].driver.v, driver))
+			return &h->net[i];
+	return NULL;
+}
+
+static void cloud(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_net *slow, *fast = NULL;
+	const struct cloud *here = NULL;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(clouds); i++)
+		if (gt_streq(c->host->sys_vendor.v, clouds[i].vendor))
+			here = &clouds[i];
+	if (!here && c->host->sys_vendor.state != PR_PRESENT && c->host->sys_vendor.state != PR_ABSENT) {
+		pr_set(f, PR_NOT_KNOWN, "the vendor of the host cannot be read");
+		return;
+	}
+	if (!here) {
+		pr_set(f, PR_SKIP, "only for instances of Google, Azure and Amazon EC2");
+		return;
+	}
+	slow = port_with_driver(c->host, here->slow);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(here->fast) && !fast; i++)
+		fast = port_with_driver(c->host, here->fast[i]);
+	if (slow && !fast) {
+		pr_set(f, PR_ADVICE, "%s uses the driver %s, and the instance has no port with %s", slow->shown, here->slow,
+		       here->name);
+		pr_remedy(f, "%s", here->remedy);
+	} else if (fast) {
+		pr_set(f, PR_PASS, "%s uses the driver %s", fast->shown, fast->driver.v);
+	} else {
+		pr_set(f, PR_SKIP, "no network port with a driver of this cloud");
+	}
+}
+const struct pr_check pr_check_nic_cloud = {
+	.id = "nic.cloud",
+	.title = "a cloud instance has the slow network interface",
+	.story = "Cloud instances have a network interface that the hypervisor imitates, and one that reaches the card more "
+		 "directly: gVNIC (Google), accelerated networking (Azure), ENA (Amazon). The imitated one needs more CPU time and "
+		 "has less bandwidth, so all-reduce between hosts and reading of remote data are slower. A change needs a stop or "
+		 "a new instance. The rate of an all-reduce between two hosts shows the effect.",
+	.run = cloud,
+};
+
 static void read_request(const struct pr_context *c, struct pr_finding *f)
 {
 	bool unread = false;

@@ -85,6 +85,7 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     nic.rings                      receive rings of a network port are small
     nic.queues                     a fast network port has fewer queues than cores near it
     nic.mtu                        a fast network port sends small frames
+    nic.cloud                      a cloud instance has the slow network interface
     pcie.acs                       ACS redirects traffic between GPUs to the root complex
     pcie.read_request              the maximum read request of a fast network card is small
     nvme.io_timeout                the NVMe timeout is too short for EC2

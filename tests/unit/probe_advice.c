@@ -10,6 +10,9 @@
 #define X86_64	"file /proc/sys/kernel/arch\n\tx86_64\nfile /etc/os-release\n\tID=debian\n"
 #define PORT	"dir /sys/class/net/eth9/device\nfile /sys/class/net/eth9/speed\n\t100000\n"
 #define MISSED	"/sys/class/net/eth9/statistics/rx_missed_errors"
+#define VENDOR	"/sys/class/dmi/id/sys_vendor"
+#define CLOUD_PORTS(FIRST, SECOND) PORT "link /sys/class/net/eth9/device/driver /sys/bus/virtio/drivers/" FIRST "\n" \
+		"dir /sys/class/net/eth8/device\nlink /sys/class/net/eth8/device/driver /sys/bus/pci/drivers/" SECOND "\n"
 #define EC2	"file /sys/class/dmi/id/sys_vendor\n\tAmazon EC2\n"
 #define LIMIT	"Max open files            1024                 "
 #define AMD	"/sys/bus/pci/devices/0000:11:00.0"
@@ -56,6 +59,12 @@ static const struct row {
 	{ "nic.queues", X86_64 PORT, "/.facts/ethtool", "eth9 ring 512 of 4096 queues 8 of 63",
 	  "eth9 ring 512 of 4096 queues 1 of 63", "eth9 has 8 queues", "ethtool -L eth9 combined 1", .denied = PR_SKIP },
 	{ "nic.mtu", X86_64 PORT, "/sys/class/net/eth9/mtu", "1500", "9000", "frames of 1500 bytes", "ip link set eth9 mtu 9000" },
+	{ "nic.cloud", X86_64 CLOUD_PORTS("virtio_net", "ena"), VENDOR, "Google", "Amazon EC2", "the driver virtio_net",
+	  "nic-type=GVNIC" },
+	{ "nic.cloud", X86_64 CLOUD_PORTS("hv_netvsc", "gve"), VENDOR, "Microsoft Corporation", "Google",
+	  "no port with accelerated", "--accelerated-networking true" },
+	{ "nic.cloud", X86_64 CLOUD_PORTS("vif", "mlx5_core"), VENDOR, "Amazon EC2", "Microsoft Corporation", "enhanced networking",
+	  "--ena-support" },
 	{ "nvme.io-timeout", X86_64 EC2, "/sys/module/nvme_core/parameters/io_timeout", "30", "4294967295", "more than 30 s",
 	  "io_timeout=4294967295" },
 	{ "gpu.driver-options", X86_64, "/proc/driver/nvidia/params", "EnableStreamMemOPs: 1\nRegistryDwords: \"ForceP2P=1\"",

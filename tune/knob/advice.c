@@ -34,6 +34,7 @@ const struct tn_tunable tn_tunable_irq_balance = ADVICE("irq.balance", pr_check_
 const struct tn_tunable tn_tunable_nic_rings = ADVICE("nic.rings", pr_check_nic_rings, TN_NOW);
 const struct tn_tunable tn_tunable_nic_queues = ADVICE("nic.queues", pr_check_nic_queues, TN_NOW);
 const struct tn_tunable tn_tunable_nic_mtu = ADVICE("nic.mtu", pr_check_nic_mtu, TN_NOW);
+const struct tn_tunable tn_tunable_nic_cloud = ADVICE("nic.cloud", pr_check_nic_cloud, TN_REBOOT);
 const struct tn_tunable tn_tunable_read_request = ADVICE("pcie.read_request", pr_check_read_request, TN_NOW);
 const struct tn_tunable tn_tunable_nvme_timeout = ADVICE("nvme.io_timeout", pr_check_nvme_timeout, TN_REBOOT);
 const struct tn_tunable tn_tunable_driver_options = ADVICE("gpu.driver_options", pr_check_driver_options, TN_REBOOT);

@@ -66,6 +66,7 @@
 	KNOB(nic_rings) \
 	KNOB(nic_queues) \
 	KNOB(nic_mtu) \
+	KNOB(nic_cloud) \
 	KNOB(acs) \
 	KNOB(read_request) \
 	KNOB(nvme_timeout) \
