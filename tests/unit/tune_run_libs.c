@@ -78,6 +78,32 @@ START_TEST(the_blas_that_the_loader_would_take_counts)
 }
 END_TEST
 
+/* A user without root unpacks the package below ~/.local/share. A BLAS of the host has priority. */
+START_TEST(an_unpacked_package_serves_as_blas)
+{
+#define BELOW "/usr/lib/x86_64-linux-gnu/openblas-openmp"
+	static const char *const places[][2] = {{"HOME=/srv/u", "/srv/u/.local/share/gputune/openblas" BELOW},
+						{"XDG_DATA_HOME=/data", "/data/gputune/openblas" BELOW}};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(places); i++) {
+		char *envp[] = {(char *)places[i][0], NULL};
+		gt_autofree char *lib = gt_xasprintf("%s/libblas.so.3", places[i][1]);
+		struct tn_run_opts o = {.argv = python, .envp = envp};
+		gt_auto(tn_run) *host = NULL, *user = NULL;
+		struct box b;
+
+		box_open(&b, "cpu-server");
+		box_put(&b, lib, "");
+		ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &host, NULL), 0);
+		ck_assert_str_eq(var(host, "LD_LIBRARY_PATH")->value, BELOW);
+		box_remove(&b, BELOW "/libblas.so.3");
+		ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &user, NULL), 0);
+		ck_assert_str_eq(var(user, "LD_LIBRARY_PATH")->value, places[i][1]);
+		box_close(&b);
+	}
+}
+END_TEST
+
 START_TEST(a_runtime_is_preloaded_with_an_allocator)
 {
 	struct tn_run_opts o = { .argv = python, .envp = no_env, .allocator = "jemalloc", .runtime = "libomp" };
@@ -190,6 +216,7 @@ TCase *tune_run_libs_case(void)
 	tcase_add_test(tc, only_an_allocator_counts_as_one);
 	tcase_add_test(tc, a_library_that_does_not_load_is_found_out_first);
 	tcase_add_test(tc, the_blas_that_the_loader_would_take_counts);
+	tcase_add_test(tc, an_unpacked_package_serves_as_blas);
 	tcase_add_test(tc, a_runtime_is_preloaded_with_an_allocator);
 	tcase_add_test(tc, an_allocator_where_huge_pages_are_always_on_does_not_bloat);
 	tcase_add_test(tc, libraries_are_taken_by_choice_and_by_soname);

@@ -65,15 +65,37 @@ static char *blas_now(const struct tn_launch *c)
 	return c->host->blas.v ? gt_xstrdup(c->host->blas.v) : NULL;
 }
 
-/* Returns the directory of a libblas.so.3 that is better; NULL: none. */
+/* Returns the directory where a user without root unpacked the package of a BLAS; NULL: none. The caller frees it. */
+static char *user_packages(const struct tn_launch *c)
+{
+	const char *data = tn_run_value(c, "XDG_DATA_HOME"), *home = tn_run_value(c, "HOME");
+
+	if (data && *data == '/')
+		return gt_xasprintf("%s/gputune/openblas", data);
+	return home && *home == '/' ? gt_xasprintf("%s/.local/share/gputune/openblas", home) : NULL;
+}
+
+/* Returns whether the library exists and belongs to this user, who is not root. */
+static bool belongs_to_user(const struct tn_launch *c, const char *path)
+{
+	struct stat st;
+
+	return gt_fs_stat(c->fs, path, &st) >= 0 && (!c->host->live || (geteuid() != 0 && st.st_uid == geteuid()));
+}
+
+/* Returns the directory of a libblas.so.3 that is better, first those of the host; NULL: none. */
 static char *better_blas(const struct tn_launch *c, const char **ret_name, const char **ret_why)
 {
-	for (size_t i = 0; i < GT_ARRAY_SIZE(shared_pool); i++) {
-		gt_autofree char *dir = gt_xasprintf("/usr/lib/%s/%s", tn_multiarch(c->host), shared_pool[i]),
-				 *lib = gt_xasprintf("%s/libblas.so.3", dir);
+	gt_autofree char *packages = user_packages(c);
+	const char *const roots[] = {"", packages};
 
-		if (usable(c, lib, ret_why)) {
-			*ret_name = shared_pool[i];
+	for (size_t i = 0; i < GT_ARRAY_SIZE(roots) * GT_ARRAY_SIZE(shared_pool); i++) {
+		const char *root = roots[i / GT_ARRAY_SIZE(shared_pool)], *name = shared_pool[i % GT_ARRAY_SIZE(shared_pool)];
+		gt_autofree char *dir = root ? gt_xasprintf("%s/usr/lib/%s/%s", root, tn_multiarch(c->host), name) : NULL,
+				 *lib = dir ? gt_xasprintf("%s/libblas.so.3", dir) : NULL;
+
+		if (lib && (*root ? belongs_to_user(c, lib) : usable(c, lib, ret_why))) {
+			*ret_name = name;
 			return gt_take(dir);
 		}
 	}
@@ -142,7 +164,10 @@ const struct tn_launch_setting tn_launch_blas = {
 	.why = "openblas-pthread and libgomp together run two pools of polling threads on the same cores. On Debian 12 with "
 	       "two cores, PyTorch was 1.7 times (GPT-2) to 2.7 times (MLP) slower with it than with openblas-openmp. "
 	       "gputune checks which library the loader would select for the command. To change it for all programs, run "
-	       "update-alternatives --config libblas.so.3-x86_64-linux-gnu.",
+	       "update-alternatives --config libblas.so.3-x86_64-linux-gnu. Without root, unpack the package, and gputune run "
+	       "uses it: apt-get download libopenblas0-openmp; dpkg -x libopenblas0-openmp_*.deb "
+	       "~/.local/share/gputune/openblas. The OpenBLAS in wheels of NumPy and SciPy cannot be used, because its "
+	       "functions are renamed (scipy_sgemm_64_).",
 	.hazard = "Programs that call BLAS from several threads of their own and never use OpenMP can become slower.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
