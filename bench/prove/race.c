@@ -44,6 +44,8 @@ static void set_value(struct bn_prove *p, const struct bn_race *race, const char
 struct candidate {
 	const char *value;
 	struct bn_effect e, energy; /* energy: of the metric's energy in joules; est NaN: not measured */
+	double joules[2];	    /* medians of the host's own value and of this one, in joules_unit */
+	const char *joules_unit;
 	bool rejected;
 	size_t pairs;
 };
@@ -60,6 +62,7 @@ static int run_heat(struct bn_prove *p, const struct bn_race *race, struct candi
 	struct bn_phase ph = {.name = "race", .what = what, .pairs = r->pairs, .reserve_s = bn_plan_after_races_s(p)};
 	struct bn_arms *a = &p->stage->arms;
 	const struct bn_phase_result *result;
+	const struct bn_comparison *joules;
 	bool open;
 	int code;
 
@@ -81,7 +84,13 @@ static int run_heat(struct bn_prove *p, const struct bn_race *race, struct candi
 	code = bn_prove_metric(p, result);
 	r->e = bn_comparison_effect(bn_analysis_find(result->analysis, p->metric));
 	energy = gt_xasprintf("%s.energy", p->metric);
-	r->energy = bn_comparison_effect(bn_analysis_find(result->analysis, energy));
+	joules = bn_analysis_find(result->analysis, energy);
+	r->energy = bn_comparison_effect(joules);
+	if (joules) {
+		r->joules[0] = joules->a_median;
+		r->joules[1] = joules->b_median;
+		r->joules_unit = strcmp(joules->m->unit, "J") ? "J/step" : "J";
+	}
 	bn_phase_guards(result, &r->rejected, &open);
 	return code;
 }
@@ -91,8 +100,11 @@ static void note_heat(json_t *heats, size_t round, const struct candidate *r)
 	json_t *heat = json_pack("{s:I, s:s, s:o, s:I, s:b}", "round", (json_int_t)round, "value", r->value, "effect",
 				 bn_effect_json(&r->e), "pairs", (json_int_t)r->pairs, "guard_worse", r->rejected);
 
-	if (!r->rejected && isfinite(r->energy.est))
+	if (!r->rejected && isfinite(r->energy.est)) {
 		json_object_set_new(heat, "energy", bn_effect_json(&r->energy));
+		json_object_set_new(heat, "joules", json_pack("{s:f, s:f, s:s}", "before", r->joules[0], "after", r->joules[1],
+							      "unit", r->joules_unit));
+	}
 	json_array_append_new(heats, heat);
 }
 

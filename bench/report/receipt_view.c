@@ -156,29 +156,65 @@ static void undecided(struct bn_view *v, const json_t *knobs)
 	}
 }
 
+/* Returns whether the value has a later round. */
+static bool raced_again(const json_t *heats, size_t i)
+{
+	const json_t *value = json_object_get(json_array_get(heats, i), "value");
+
+	for (size_t k = i + 1; k < json_array_size(heats); k++)
+		if (json_equal(value, json_object_get(json_array_get(heats, k), "value")))
+			return true;
+	return false;
+}
+
+/* A table of speed and energy of each value in its last round. */
+static void race_energy(struct bn_view *v, const char *id, const json_t *heats, const char *unit)
+{
+	gt_autofree char *before = gt_xasprintf("%s before", unit), *after = gt_xasprintf("%s after", unit),
+			 *caption = gt_xasprintf("race of %s: speed and energy", id);
+	const struct bn_column columns[] = {{"value", BN_WORDS},	       {"effect", BN_NUMBER},
+					    {"95% CI", BN_INTERVAL},	       {before, BN_NUMBER, .name = true},
+					    {after, BN_NUMBER, .name = true}, {"energy", BN_NUMBER}};
+	json_t *h;
+	size_t i;
+
+	bn_view_table(v, BN_ALL, columns, GT_ARRAY_SIZE(columns), caption);
+	json_array_foreach(heats, i, h) {
+		const json_t *joules = json_object_get(h, "joules");
+
+		if (raced_again(heats, i) || !joules)
+			continue;
+		bn_view_row(v, NULL);
+		bn_view_cell(v, "%s", gt_json_get_str(h, "value", "?"));
+		bn_view_cell(v, "%s", bn_text_change(json_object_get(h, "effect")).s);
+		bn_view_cell(v, "%s", bn_text_interval(json_object_get(h, "effect")).s);
+		bn_view_cell(v, "%.4g", gt_json_get_real(joules, "before", 0));
+		bn_view_cell(v, "%.4g", gt_json_get_real(joules, "after", 0));
+		bn_view_cell(v, "%s", bn_text_change(json_object_get(h, "energy")).s);
+	}
+}
+
 /* Lists each value with its effect in its last round. */
 static void race(struct bn_view *v, const json_t *race)
 {
 	json_t *heats = json_object_get(race, "heats"), *h;
+	const char *unit = NULL;
 	const char *winner = gt_json_get_str(race, "winner", NULL);
 	const char *option = gt_json_get_str(race, "loader_option", NULL);
 	gt_auto_buf text = { 0 };
-	size_t i, k;
+	size_t i;
 
 	json_array_foreach(heats, i, h) {
-		bool again = false;
-
-		for (k = i + 1; k < json_array_size(heats); k++)
-			again |= json_equal(json_object_get(h, "value"), json_object_get(json_array_get(heats, k), "value"));
-		if (again)
+		unit = unit ? unit : gt_json_get_str(json_object_get(h, "joules"), "unit", NULL);
+		if (raced_again(heats, i))
 			continue;
 		gt_buf_printf(&text, " %s %s", gt_json_get_str(h, "value", "?"), bn_text_change(json_object_get(h, "effect")).s);
-		if (json_object_get(h, "energy"))
-			gt_buf_printf(&text, " (energy %s)", bn_text_change(json_object_get(h, "energy")).s);
 		gt_buf_puts(&text, i + 1 < json_array_size(heats) ? "," : "");
 	}
 	gt_buf_printf(&text, winner ? "; %s is proved above" : "; none was better than the host's own value", winner);
 	bn_view_add(v, BN_ITEM, BN_ALL, "race of %s:%s", gt_json_get_str(race, "id", "?"), text.s);
+	if (unit)
+		race_energy(v, gt_json_get_str(race, "id", "?"), heats, unit);
 	if (option)
 		bn_view_add(v, BN_ITEM, BN_ALL, "to use it: gputune run --loader %s -- CMD", option);
 }

@@ -404,18 +404,31 @@ static void record_gpus(struct bn_arms *a, bool changed, json_t *answer, json_t 
 	gt_strv_clear(&visible);
 }
 
-/* Adds the energy of the GPUs as a metric: joules for the work of one launch, which is the same in both arms. */
-static void add_energy(const char *workload, json_t *doc)
+/* Returns the number of steps of a launch of a command: the values that its metric has, if that is not the wall time. */
+static size_t steps_of(const struct bn_arms *a, bool is_command, json_t *metrics)
+{
+	size_t n = json_array_size(json_object_get(json_array_get(metrics, 0), "samples"));
+
+	return is_command && a->command->source != BN_WALL ? n : 0;
+}
+
+/*
+ * Adds the energy of the GPUs as a metric: joules of one launch, whose work is the same in both arms. If the command
+ * prints a value for each step, it is joules per step, because a job with a time limit has more steps in the faster arm.
+ */
+static void add_energy(const struct bn_arms *a, const char *workload, bool is_command, json_t *doc)
 {
 	double joules = gt_json_get_real(json_object_get(doc, "env"), "gpu_energy_j", NAN);
 	json_t *metrics = json_object_get(doc, "metrics");
+	size_t steps = steps_of(a, is_command, metrics);
 
 	if (!isfinite(joules) || !metrics)
 		return;
 	json_array_append_new(metrics, json_pack("{s:o, s:s, s:s, s:s, s:f, s:b, s:i, s:b, s:[f]}", "id",
-						 json_sprintf("%s.energy", workload), "unit", "J", "direction", "lower", "role",
+						 json_sprintf("%s.energy", workload), "unit", steps ? "J/step" : "J",
+						 "direction", "lower", "role",
 						 bn_role_name[BN_EXPLORE], "margin", .01, "tail", 0, "warmup", 0, "warmup_auto", 0,
-						 "samples", joules));
+						 "samples", steps ? joules / (double)steps : joules));
 }
 
 static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t seed, uint64_t salt, json_t **ret,
@@ -458,7 +471,7 @@ static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t s
 	json_object_set_new(doc, "wall_s", gt_json_real(sp.wall_s));
 	json_object_set_new(doc, "env", bn_environ_json(&before, &after));
 	record_gpus(a, changed, readings, doc);
-	add_energy(workload, doc);
+	add_energy(a, workload, is_command, doc);
 	if (a->boots && gt_fs_read_line(a->fs, "/proc/sys/kernel/random/boot_id", &boot) == 0)
 		json_object_set_new(json_object_get(doc, "env"), "boot_id", gt_json_str(boot));
 	gt_spawn_clear(&sp);

@@ -52,7 +52,19 @@ The energy of each launch is a metric next to its time, by NVML's counter. The s
   $ sed -n 2p state | cut -d' ' -f2
   700000
 
-A race of power limits reports the change of speed and of energy for each value.
+A command that prints a number for each step has joules per step: here half of those of the launch.
 
-  $ rm -f state; inside gpubench prove --race gpu.power_limit=300,400 --minutes 0.5 --yes --quiet -- sleep 0.1 | grep -o '^race of gpu.power_limit: 300 [^,;]*' | sed 's/[-+][0-9.]* %/N %/g'
-  race of gpu.power_limit: 300 N % (energy N %)
+  $ rm -f state; inside gpubench run --knob gpu.power_limit=400 --pairs 2 --quiet -o steps.json --metric regex:'step ([0-9.]+)' -- sh -c 'sleep 0.3; echo step 1; echo step 1.1' >/dev/null
+  $ python3 - <<'EOF'
+  > import json
+  > launches = [l["metrics"]["cmd.energy"]["samples"][0] * 2 / l["wall_s"] for l in json.load(open("steps.json"))["launches"] if "cmd.energy" in l["metrics"]]
+  > print(300 < min(launches) < 520, 600 < max(launches) < 700, len(launches) > 3)
+  > EOF
+  True True True
+
+A race of power limits has a table of speed and energy of each value.
+
+  $ rm -f state; inside gpubench prove --race gpu.power_limit=300,400 --minutes 0.5 --yes --quiet -o race.json --metric regex:'step ([0-9.]+)' -- sh -c 'sleep 0.1; echo step 1' >race
+  $ grep -E 'J/step before|^300 ' race | sed 's/[-+][0-9.]* %/N %/g; s/ [0-9.]* *[0-9.]* *N %$/ X Y N %/; s/  */ /g'
+  VALUE EFFECT 95% CI J/step before J/step after ENERGY
+  300 N % unknown X Y N %
