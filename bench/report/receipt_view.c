@@ -261,13 +261,13 @@ static void observations(struct bn_view *v, const json_t *receipt)
 	json_t *others = json_object_get(receipt, "confounders");
 	const json_t *outliers = json_object_get(receipt, "outliers");
 
-	bn_view_changes(v, others, "key", BN_ALL, "OTHER differences", NULL);
+	bn_view_changes(v, others, "key", BN_ALL, "Other differences", NULL);
 	bn_view_add(v, BN_TEXT, BN_PAGE, "%s",
 		    json_array_size(others)
 			    ? "A difference between the arms is in every pair: its effect cannot be separated from that of the "
 			      "change. A difference that began during a phase or between two phases is in both arms of almost "
 			      "every pair."
-			    : "OTHER differences: none");
+			    : "Other differences: none");
 	bn_view_notes(v, json_object_get(receipt, "warnings"));
 	bn_view_outliers(v, json_object_get(outliers, "farthest"), (size_t)GT_MAX(gt_json_get_int(outliers, "n", 0), (int64_t)0));
 }

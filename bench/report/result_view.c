@@ -99,7 +99,7 @@ static void changed(struct bn_view *v, const json_t *doc)
 		return;
 	bn_view_section(v, 0, "changed", "Changes")->context = true;
 	bn_view_changes(v, declared, "id", BN_FILES, caption, caption);
-	bn_view_changes(v, json_object_get(doc, "confounders"), "key", BN_ALL, "OTHER differences", "OTHER differences: none");
+	bn_view_changes(v, json_object_get(doc, "confounders"), "key", BN_ALL, "Other differences", "Other differences: none");
 }
 
 /* c: a comparison, or a metric with the same member names if nothing is compared. */

@@ -16,11 +16,11 @@ only on its position in the session, so all results are known in advance.
   > END
   $ ab() { rm -f n; gpubench ab --env SLOW=.02 --seed 3 --quiet "$@" | calm; }
   $ ab --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms -o regex.json -- python3 train.py |
-  >   grep -E '^(design|changed|  env|OTHER|METRIC|cmd|VERDICT)'
+  >   grep -E '^(design|changed|  env|Other|METRIC|cmd|VERDICT)'
   design: 9 random pairs + 6 A/A pairs, seed 3. A/A check: ok (identical arms differ by 0.0 % in cmd)
   changed on purpose: 1:
     env.SLOW (none) → .02
-  OTHER differences: none
+  Other differences: none
   METRIC      * before * (glob)
   cmd [P]     10.00 ms 10.20 ms * WORSE (p 0.0039 Holm) (glob)
   cmd.p99 [G] 10.0* ms 10.24 ms * (glob)

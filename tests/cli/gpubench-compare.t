@@ -6,7 +6,7 @@ Two saved results of one host can be compared, and every difference between them
   gpubench, host * (glob)
   design: unpaired: drift not controlled
   changed on purpose: 0
-  OTHER differences:
+  Other differences:
     env.GPUBENCH_SIM (none) → effect=.1 (between the files)
   
   METRIC        a.json   b.json  CHANGE 95% CI        VERDICT
@@ -24,18 +24,18 @@ An intended change is declared and is then not a confounder.
   $ gpubench compare a.json b.json --changed env.GPUBENCH_SIM | sed -n '3,5p'
   changed on purpose: 1:
     env.GPUBENCH_SIM (none) → effect=.1
-  OTHER differences: none
+  Other differences: none
 
 A variable that PyTorch, Python or MPI reads is a setting too.
 
   $ env PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True PYTHONPATH=/srv UCX_TLS=tcp OMPI_MCA_btl=self gpubench run --workload sim --pairs 9 --seed 1 -q -o e.json > /dev/null
-  $ gpubench compare a.json e.json | sed -n '/^OTHER/,/^$/p' | LC_ALL=C sort
+  $ gpubench compare a.json e.json | sed -n '/^Other/,/^$/p' | LC_ALL=C sort
   
     env.OMPI_MCA_btl (none) → self (between the files)
     env.PYTHONPATH (none) → /srv (between the files)
     env.PYTORCH_CUDA_ALLOC_CONF (none) → expandable_segments:True (between the files)
     env.UCX_TLS (none) → tcp (between the files)
-  OTHER differences:
+  Other differences:
 
 Below the minimum of launches two unpaired files never show an effect, however narrow the interval.
 
@@ -72,35 +72,35 @@ Another kernel or another major version of the driver is refused too, unless it 
   $ gpubench compare a.json x.json --changed kernel | sed -n '3,5p'
   changed on purpose: 1:
     kernel * → 9.9 (glob)
-  OTHER differences: none
+  Other differences: none
   $ edit 'd["host"]["kernel"] = "9.9"; d["host"]["nvidia_driver"] = "570.1"'; gpubench compare a.json x.json
   gpubench: cannot be compared: another kernel * and 9.9, NVIDIA driver * and 570.1; if that is the change to be judged, say --changed kernel --changed nvidia_driver (glob)
   [4]
   $ gpubench compare a.json x.json --changed kernel
   gpubench: cannot be compared: another NVIDIA driver * and 570.1; if that is the change to be judged, say --changed nvidia_driver (glob)
   [4]
-  $ drivers() { edit 'd["host"]["nvidia_driver"] = "'$1'"'; cp x.json y.json; edit 'd["host"]["nvidia_driver"] = "'$2'"'; gpubench compare y.json x.json | sed -n '/OTHER/,/^$/p'; }
+  $ drivers() { edit 'd["host"]["nvidia_driver"] = "'$1'"'; cp x.json y.json; edit 'd["host"]["nvidia_driver"] = "'$2'"'; gpubench compare y.json x.json | sed -n '/Other/,/^$/p'; }
   $ drivers 550.90.07 570.1
   gpubench: cannot be compared: another NVIDIA driver 550.90.07 and 570.1; if that is the change to be judged, say --changed nvidia_driver
   $ drivers 550.90.07 550.163.01
-  OTHER differences:
+  Other differences:
     nvidia_driver 550.90.07 → 550.163.01 (between the files)
   
 
 Cloned nodes have the same identity. Other known facts distinguish them; a fact that one of them lacks does not.
 
-  $ marks() { edit 'd["host"]["marks"] = {"machine_id": "1", "gpus": {"0000:17:00.0": "a"}, "ports": {"0000:01:00.0": "c"}}'; cp x.json y.json; edit 'd["host"]["marks"] = '"$1"; gpubench compare y.json x.json | sed -n '/OTHER/p; /^note/p'; }
+  $ marks() { edit 'd["host"]["marks"] = {"machine_id": "1", "gpus": {"0000:17:00.0": "a"}, "ports": {"0000:01:00.0": "c"}}'; cp x.json y.json; edit 'd["host"]["marks"] = '"$1"; gpubench compare y.json x.json | sed -n '/Other/p; /^note/p'; }
   $ marks '{"machine_id": "1", "system": "7", "gpus": {"0000:17:00.0": "a"}, "ports": {"0000:02:00.0": "d"}}'
-  OTHER differences: none
+  Other differences: none
   $ marks '{"machine_id": "1", "gpus": {"0000:17:00.0": "b"}, "ports": {"0000:01:00.0": "e"}}'
   gpubench: cannot be compared: not the same machine: UUID of GPU 0000:17:00.0, address of network port 0000:01:00.0
   $ marks '{"machine_id": "2"}'
   gpubench: cannot be compared: not the same machine: machine id
   $ marks '{"system": "7"}'
-  OTHER differences: none
+  Other differences: none
   note: nothing shows that both files are of one machine and not of two that are built alike; give
   $ marks '[7]'
-  OTHER differences: none
+  Other differences: none
   note: nothing shows that both files are of one machine and not of two that are built alike; give
 
 Settings may differ; they are listed.

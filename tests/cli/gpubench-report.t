@@ -27,7 +27,7 @@ A saved result can be rendered at any time; everything is computed again from it
   | --- | --- | --- | --- |
   | env.GPUBENCH\_SIM | (none) | effect=.03 | environment of the run |
   
-  OTHER differences: none
+  Other differences: none
   $ gpubench report r.json -o x.json > /dev/null; gpubench report x.json --json | cmp - x.json
 
 As a gate, its exit status is that of the run, computed from the samples and not from the file's own statements.

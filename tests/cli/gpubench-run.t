@@ -8,7 +8,7 @@ advance; the seed makes them repeatable. Notes on the load of this host are remo
   design: 9 random pairs + 6 A/A pairs, seed 7. A/A check: ok (identical arms differ by 0.0 % in sim)
   changed on purpose: 1:
     env.GPUBENCH_SIM (none) → effect=.03
-  OTHER differences: none
+  Other differences: none
   
   METRIC        before    after CHANGE 95% CI       VERDICT
   sim [P]     99.97 ms 103.2 ms +3.0 % [+2.7, +3.4] WORSE (p 0.0039 Holm)
@@ -164,7 +164,7 @@ A plan without changes is reported, and identical arms are compared.
   gpubench: 1 workload, 9 pairs of launches, about 0.1 min, seed 7
   design: 9 A/A pairs, nothing changed, seed 7
   changed on purpose: 0
-  OTHER differences: none
+  Other differences: none
   
   METRIC        before the same CHANGE 95% CI       VERDICT
   sim [P]     99.72 ms 99.96 ms +0.3 % [-0.1, +0.8] same (within 1.0 %)

@@ -76,7 +76,7 @@ START_TEST(the_table_fits_a_hundred_columns_and_ends_with_the_verdict)
 	gen_verdict(doc, NULL, NULL);
 	text = text_of(doc);
 	ck_assert_ptr_nonnull(strstr(text, "BETTER"));
-	ck_assert_ptr_nonnull(strstr(text, "OTHER differences: none"));
+	ck_assert_ptr_nonnull(strstr(text, "Other differences: none"));
 	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
 		ck_assert_msg(strlen(l) <= 100, "%s", l);
 		last = l;
@@ -357,7 +357,7 @@ START_TEST(copies_by_gpu_and_node_become_a_table_for_each_way)
 }
 END_TEST
 
-/* The same for a document that was not read from a file, where control characters are replaced. */
+/* Does the same for a document that was not read from a file, where control characters are replaced. */
 START_TEST(no_output_holds_a_control_character)
 {
 	gt_auto_json *doc = hostile();
