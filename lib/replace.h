@@ -27,7 +27,7 @@ struct gt_replace {
 /* Starts writing path. Returns 0, or a negative errno with exit status 64 and nothing changed. gt_replace_end() must
  * follow success. */
 int gt_replace_begin(const char *path, mode_t mode, struct gt_replace *ret, struct gt_err *err);
-/* The same for the file base in dir. The caller keeps dir open. Follows no link. Returns 0 or a negative errno. */
+/* Does the same for the file base in dir. The caller keeps dir open. Follows no link. Returns 0 or a negative errno. */
 int gt_replace_begin_at(int dir, const char *base, mode_t mode, struct gt_replace *ret);
 /* With status 0, syncs the new file and renames it into place. Otherwise, or if that fails, removes it. Returns 0,
  * status, or a negative errno. */
