@@ -14,7 +14,7 @@ struct pr_str pr_read_text(struct pr_host *h, struct gt_fsroot *fs, const char *
 /* Returns the word in brackets of a choice line ("always [madvise] never"), or the whole line. */
 struct pr_str pr_chosen(struct pr_host *h, struct pr_str line);
 struct pr_num pr_read_num(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(2, 3);
-/* The same for files in which -1 means "none". */
+/* Does the same for files in which -1 means "none". */
 struct pr_num pr_read_node(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(2, 3);
 /* Reads a CPU set from the file `list` of a directory, or from `mask` if there is no list (before Linux 2.6.26).
  * Returns 0 or a negative errno. */

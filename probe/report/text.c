@@ -58,7 +58,7 @@ static char *gpu_kind(const json_t *gpu)
 	return gt_xasprintf("%s%s, driver %s", text_of(gpu, "name", "NVIDIA GPU"), mem, text_of(gpu, "driver", "none"));
 }
 
-/* The same for a GPU of another maker. */
+/* Does the same for a GPU of another maker. */
 static char *other_kind(const json_t *gpu)
 {
 	const json_t *bytes = json_object_get(gpu, "memory_bytes");

@@ -7,7 +7,7 @@
 
 struct pr_metadata {
 	char *name, *version, *requires_python; /* name normalised: "nvidia-cudnn-cu12"; NULL: absent */
-	struct gt_strv requires;                /* each Requires-Dist, verbatim */
+	struct gt_strv requires;                /* values of all Requires-Dist lines, unchanged */
 	struct gt_strv tags;                    /* each Tag of WHEEL: "cp311-cp311-manylinux_2_28_x86_64" */
 };
 
