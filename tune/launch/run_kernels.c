@@ -52,7 +52,7 @@ static void add_site(const struct tn_launch *c, const char *site, struct gt_strv
 	}
 }
 
-/* Adds those of an environment: PREFIX/lib/python3.11/site-packages. conda keeps the library itself in PREFIX/lib. */
+/* Adds the directories of an environment: PREFIX/lib/python3.11/site-packages. conda keeps the library itself in PREFIX/lib. */
 static void add_prefix(const struct tn_launch *c, const char *prefix, struct gt_strv *ret)
 {
 	gt_autofree char *lib = gt_xasprintf("%s/lib", prefix);
