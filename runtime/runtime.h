@@ -105,7 +105,7 @@ struct rt_node *rt_layernorm(struct rt_graph *g, struct rt_node *x, struct rt_no
 /* y (B,T,C) = softmax(q k^T / sqrt(C/heads), causal) v per head, with q, k, v side by side in qkv (B,T,3C). The
  * (B,heads,T,T) scores are not stored. */
 struct rt_node *rt_attention(struct rt_graph *g, struct rt_node *qkv, int heads);
-/* The same with fewer heads of keys and values (grouped-query attention). qkv is (B,T,C + 2 kv_heads D) with D =
+/* Does the same with fewer heads of keys and values (grouped-query attention). qkv is (B,T,C + 2 kv_heads D) with D =
  * C/heads. heads / kv_heads consecutive heads share one key/value head. CUDA supports kv_heads = heads only. */
 struct rt_node *rt_attention_grouped(struct rt_graph *g, struct rt_node *qkv, int heads, int kv_heads);
 /*
@@ -142,7 +142,7 @@ struct rt_node *rt_softmax(struct rt_graph *g, struct rt_node *x); /* over the l
  * With qkv (B,T,3C) of rt_attention(), twice the number of its heads rotates q and k.
  */
 struct rt_node *rt_rope(struct rt_graph *g, struct rt_node *x, int heads, int depth, float base);
-/* The same at positions (B,T) of RT_I32. CPU only, without a gradient. */
+/* Does the same at positions (B,T) of RT_I32. CPU only, without a gradient. */
 struct rt_node *rt_rope_at(struct rt_graph *g, struct rt_node *x, struct rt_node *positions, int heads, int depth, float base);
 /* y = x / sqrt(mean(x^2) + eps) * gain (C) over the last dimension of x (…,C). */
 struct rt_node *rt_rmsnorm(struct rt_graph *g, struct rt_node *x, struct rt_node *gain, float eps);
@@ -449,7 +449,7 @@ int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_o
  */
 int rt_compile_outputs(const struct rt_graph *g, struct rt_node *const *outputs, int n, const struct rt_options *opt,
 		       struct rt_program **ret, struct gt_err *err);
-/* The same for batches of several shapes, as rt_compile_shapes(). outputs[i] are the n outputs of graph i. */
+/* Does the same for batches of several shapes, as rt_compile_shapes(). outputs[i] are the n outputs of graph i. */
 int rt_compile_outputs_shapes(const struct rt_graph *const *g, struct rt_node *const *const *outputs, int n, int shapes,
 			      const struct rt_options *opt, struct rt_program **ret, struct gt_err *err);
 /*
@@ -563,7 +563,7 @@ void rt_set_lr(struct rt_program *p, double lr);
  */
 float *rt_value(struct rt_program *p, const struct rt_node *n); /* NULL on devices other than the CPU */
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n);
-/* The same by copy, on every device: elements of n as float. Waits for the device. -EINVAL: the tensor is not kept.
+/* Copies the elements of n as float, on every device. Waits for the device. -EINVAL: the tensor is not kept.
  * rt_write_param() writes parameters and buffers. */
 int rt_read_value(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
 int rt_read_gradient(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
@@ -695,7 +695,7 @@ int rt_graph_match_checkpoint(struct rt_graph *g, const char *path, struct gt_er
 struct rt_values;
 int rt_take_values(struct rt_program *p, const struct rt_graph *g, const struct rt_units *u, struct rt_values **ret,
 		   struct gt_err *err);
-/* Writes them to a program of the same model without these units. -EINVAL: another model; the program is unchanged. */
+/* Writes these values to a program of the same model without these units. -EINVAL: another model; the program is unchanged. */
 int rt_put_values(struct rt_program *p, const struct rt_values *v, struct gt_err *err);
 void rt_values_free(struct rt_values *v);
 GT_DEFINE_AUTO(rt_values, rt_values_free);

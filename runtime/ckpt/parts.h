@@ -20,7 +20,7 @@ bool rt_parts_is_first(const struct rt_parts *s);
  * memory. Collective over the tensor group of the stage that has n. */
 int rt_parts_whole(const struct rt_program *p, const struct rt_node *n, struct rt_parts *s, char **copy, const char **ret,
 		   struct gt_err *err);
-/* The same over the stages of a pipeline too: the first rank of stage 0 gets the tensor. */
+/* Does the same over the stages of a pipeline too: the first rank of stage 0 gets the tensor. */
 int rt_parts_collect(const struct rt_program *p, const struct rt_node *n, struct rt_parts *s, char **copy, const char **ret,
 		     struct gt_err *err);
 #endif

@@ -24,7 +24,7 @@ struct rt_gemm {
 	enum rt_dtype b; /* type of b if it differs from a's; else 0 */
 	bool fast;	 /* 8 bits: less exact sums are allowed */
 	bool tf32;	 /* f32 operands rounded to TF32 */
-	int beta;	 /* 0 or 1 */
+	int beta;	 /* factor of the old result: 0 or 1 */
 	enum rt_epilogue epilogue;
 	bool bias, aux;	 /* present */
 };

@@ -31,7 +31,7 @@ struct rt_dnn;
 /* exact: no choice by timing, neither now nor by an earlier program on disk. -ENOENT: no library. -ENOSYS: the library
  * is too old, or made for a newer driver or other devices. */
 int rt_dnn_open(struct rt_cuda *dev, bool exact, struct rt_dnn **ret, struct gt_err *err);
-/* The same for a device that is not present, from its properties in cuDNN's JSON format. Convolutions can be planned
+/* Does the same for a device that is not present, from its properties in cuDNN's JSON format. Convolutions can be planned
  * but not run. -ENOSYS: cuDNN before 9.8. */
 int rt_dnn_open_for(const char *properties, struct rt_dnn **ret, struct gt_err *err);
 void rt_dnn_close(struct rt_dnn *d);

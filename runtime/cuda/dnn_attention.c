@@ -144,7 +144,7 @@ static dnn_desc reduction(struct shape *s, int mode, dnn_desc x)
 	return y;
 }
 
-/* The same elements with other strides. */
+/* Describes the same elements with other strides. */
 static dnn_desc reshape(struct shape *s, dnn_desc x, dnn_desc y)
 {
 	dnn_desc op = rt_dnn_make(s->b, DNN_OP_RESHAPE, "a reshape");

@@ -34,7 +34,7 @@ static void product_only(struct rt_engine *e, const struct rt_gemm *g, const str
 	rt_launch_gemm(e, &plain, &with);
 }
 
-/* The same in two launches: the product and a kernel for the epilogue. */
+/* Does the same in two launches: the product and a kernel for the epilogue. */
 typedef void separate_fn(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a);
 
 /* ret_ms: time of a few runs after a warm-up run. separate NULL: the product and its epilogue in one launch. */

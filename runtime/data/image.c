@@ -97,7 +97,7 @@ bool rt_image_mirrored(const struct rt_image_ask *ask)
 	return ask->augment != RT_AUGMENT_NONE && uniform(ask, 63) < .5;
 }
 
-/* As torchvision: ten tries for 8 to 100 % of the area and an aspect ratio of 3:4 to 4:3, then the centre. */
+/* Like torchvision, makes ten tries for 8 to 100 % of the area and an aspect ratio of 3:4 to 4:3, then the centre. */
 struct rt_box rt_image_box(const struct rt_image_ask *ask, uint32_t w, uint32_t h)
 {
 	struct rt_box all = { 0, 0, w, h };

@@ -22,7 +22,7 @@ struct rt_slot {
 	char *x;
 	int32_t *y;
 	uint64_t epoch;
-	int length; /* index of its padded length, of documents */
+	int length; /* of documents: index of the padded length */
 	uint64_t tokens;
 	int status; /* result of filling it */
 	struct gt_err err;

@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) void sum_rows(const unsigned char *
 	}
 }
 
-/* The same sums, to the bit, with wider registers and without fused multiply-add. */
+/* Computes the same sums, to the bit, with wider registers and without fused multiply-add. */
 #ifdef __x86_64__
 __attribute__((target("avx2"))) static void sum_rows_avx2(const unsigned char *p, size_t stride, size_t n, const float *w,
 							  int taps, float *line)

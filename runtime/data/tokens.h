@@ -20,7 +20,7 @@ struct rt_token_map {
 	struct rt_map map;
 	char *path;
 	struct rt_token_file head;
-	uint64_t first; /* index of its first window, or of its first token among all files */
+	uint64_t first; /* index of the file's first window, or of its first token among all files */
 };
 struct rt_tokens {
 	struct rt_source base;

@@ -10,7 +10,7 @@ struct rt_pipeline;
 /* The stage and the options must outlive the pipeline. Collective over the stages. */
 int rt_pipeline_new(const struct rt_options *opt, const struct rt_stage *stage, struct rt_pipeline **ret, struct gt_err *err);
 void rt_pipeline_free(struct rt_pipeline *l);
-uint64_t rt_pipeline_bytes(const struct rt_pipeline *l); /* size of its window */
+uint64_t rt_pipeline_bytes(const struct rt_pipeline *l); /* size of the pipeline's window */
 /* Send or receive a tensor through queue `queue`. */
 int rt_pipeline_send(struct rt_pipeline *l, int queue, const void *data, struct gt_err *err);
 int rt_pipeline_receive(struct rt_pipeline *l, int queue, void *data, struct gt_err *err);

@@ -7,7 +7,7 @@
 /* Row-major c (m,n) = alpha op(a) op(b) + beta c; op(a) is (m,k). Runs on the team; work below 50 us runs on one thread. */
 void rt_gemm(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
 	     int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
-/* The same inside a parallel region, in the calling thread. */
+/* Does the same inside a parallel region, in the calling thread. */
 void rt_gemm_one(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
 		 int64_t ldb, float beta, float *c, int64_t ldc);
 

@@ -65,7 +65,7 @@ struct rt_wino {
 	/* Input transform. v: 36 planes of `plane` floats. A plane is (channels / lanes, tiles, lanes); its blocks of
 	 * lanes are `block` floats apart. */
 	void (*input)(float *v, int64_t plane, int64_t block, const struct rt_wino_tile *t, const float *image);
-	/* The same for the 4x4 pixels of an output gradient, into planes of (tiles, channels). */
+	/* Does the same for the 4x4 pixels of an output gradient, into planes of (tiles, channels). */
 	void (*output_grad)(float *d, int64_t plane, const struct rt_wino_tile *t, const float *image);
 	/* 4x4 pixels of the image = or += the output transform of planes of (tiles, channels). */
 	void (*output)(float *image, const struct rt_wino_tile *t, const float *m, int64_t plane, bool add);
@@ -108,7 +108,7 @@ struct rt_simd {
 	/* Row r of s (rows, stride ld) has n0 + r scores. Computes the softmax in place, sets the rest up to cols to
 	 * zero, and writes the log-sum-exp to lse. */
 	void (*causal_softmax)(float *s, int64_t ld, int64_t rows, int64_t n0, int64_t cols, float *lse);
-	/* The same probabilities, recomputed from scores and lse. */
+	/* Computes the same probabilities again, from scores and lse. */
 	void (*causal_probs)(float *s, int64_t ld, int64_t rows, int64_t n0, int64_t cols, const float *lse);
 	/* dp = p (dp - d[r]) scale, which is ds. */
 	void (*softmax_bwd)(float *dp, const float *p, int64_t ld, int64_t rows, int64_t cols, const float *d, float scale);

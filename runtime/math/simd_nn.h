@@ -228,7 +228,7 @@ static void softmax(float *y, const float *x, int64_t ld_x, int64_t rows, int64_
 	}
 }
 
-/* The same probabilities, recomputed in place from scores and lse. */
+/* Computes the same probabilities again, in place, from scores and lse. */
 static void softmax_probs(float *s, int64_t ld_s, int64_t rows, int64_t cols, const float *lse)
 {
 	for (int64_t r = 0; r < rows; r++, s += ld_s)

@@ -132,7 +132,7 @@ struct rt_place {
  * CPUs: *ret_shared. home[i] is the preferred node of rank i. If every rank has CPUs on its home node, each gets its
  * part of them. NULL: no preference. */
 int rt_place_all(int ranks, const int *home, struct rt_place *ret, bool *ret_shared, struct gt_err *err);
-/* The same for these CPUs, in order of nodes and cores. The threads of a core stay together if there are enough cores.
+/* Does the same for these CPUs, in order of nodes and cores. The threads of a core stay together if there are enough cores.
  * core: the first CPU of its core. */
 struct rt_place_cpu {
 	int id, node, core;

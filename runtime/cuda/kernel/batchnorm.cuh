@@ -149,7 +149,7 @@ RT_TYPED(channel_stats, (float *factor, float *mean, float *rstd, const float *p
 		const float *gain, const float *bias, float eps, int64_t rows, int cols),
 	channel_stats_body(factor, mean, rstd, part, parts, x, gain, bias, eps, rows, cols))
 
-/* The same from running statistics. left_out (cols) or NULL: a bias that is in the mean but not in x. */
+/* Does the same from running statistics. left_out (cols) or NULL: a bias that is in the mean but not in x. */
 RT_KERNEL rt_channel_running(float *factor, const float *mean, const float *var, const float *left_out, const float *gain,
 			     const float *bias, float eps, int cols)
 {

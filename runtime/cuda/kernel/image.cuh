@@ -283,7 +283,7 @@ template <class T, int W> RT_DEVICE void filter_in_body(T *out, const T *w, int 
 RT_TYPED(filter_in, (T *out, const T *w, int o, int c, int s),
 	RT_WIDE(c % wide<T>::n == 0, filter_in_body, (out, w, o, c, s)))
 
-/* Converts back, to f32. */
+/* Converts the weights back to f32. */
 template <class T, int W> RT_DEVICE void filter_out_body(float *out, const T *w, int o, int c, int s)
 {
 	for (int64_t i = global_thread() * W; i < (int64_t)o * c * s; i += global_threads() * W) {

@@ -223,7 +223,7 @@ RT_DEVICE void norm_bwd_kept(T *dx, float *part, const T *dy, const T *x, const 
 	}
 }
 
-/* The same for longer rows. Each column belongs to one thread, so sums over rows need no other thread. Shared memory: 2
+/* Does the same for longer rows. Each column belongs to one thread, so sums over rows need no other thread. Shared memory: 2
  * cols floats, then 32. */
 template <class T, int W>
 RT_DEVICE void norm_bwd_rows(T *dx, float *part, const T *dy, const T *x, const float *gain, const float *mean,

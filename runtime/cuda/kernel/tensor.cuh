@@ -56,7 +56,7 @@ RT_DEVICE void tensor_load(uint32_t (&r)[4], const void *row)
 		     : "memory");
 }
 
-/* The same with each matrix transposed. r[i]: rows 2 quad, +1, column group. */
+/* Does the same with each matrix transposed. r[i]: rows 2 quad, +1, column group. */
 RT_DEVICE void tensor_load_turned(uint32_t (&r)[4], const void *row)
 {
 	unsigned at = (unsigned)__cvta_generic_to_shared(row);

@@ -96,7 +96,7 @@ RT_DEVICE void put_params(const struct rt_update_tensor *t, const struct rt_upda
 	}
 }
 
-/* The same for floats and gradients, with 16-byte accesses except at the end of a tensor, where missing elements are
+/* Does the same for floats and gradients, with 16-byte accesses except at the end of a tensor, where missing elements are
  * zero. Compile-time indexes keep all four in registers. */
 RT_DEVICE void get_floats(float *x, const float *p, int n)
 {
