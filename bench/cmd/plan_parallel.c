@@ -99,7 +99,7 @@ static int read_model(const char *model, struct gt_err *err)
 	return bn_parallel_read_config(&request, model, err);
 }
 
-/* Measures what is not given. A process that measures must not have run an OpenMP team. */
+/* Measures the rates that no option gives. A process that measures must not have run an OpenMP team. */
 static int find_rates(struct gt_err *err)
 {
 	bool all = given.tflops > 0 && given.memory_gbytes > 0 && given.gbytes > 0;

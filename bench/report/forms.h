@@ -33,7 +33,7 @@ void bn_view_write(const struct bn_view *v, const struct bn_outputs *out, int *r
 /* Writes the files. Prints the view (with --json the document) unless one of the files is stdout. Fails with exit
  * status 64 for an output that the form does not have. */
 int bn_form_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out);
-/* The same for a session, which can also write its trace. The view is printed even if a file cannot be written. */
+/* Does the same for a session, which can also write its trace. The view is printed even if a file cannot be written. */
 int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out);
 /* Ends a command that judges results: calls bn_form_publish() and returns the exit status of the judgement. An
  * inconclusive one without require_conclusive returns 0. Errors are a negative errno. */

@@ -19,7 +19,7 @@ struct cell {
 };
 
 struct matrix {
-	const char *id; /* name of its first cell; the first `stem` characters are the series */
+	const char *id; /* name of the first cell; the first `stem` characters are the series */
 	size_t stem;
 	const struct side *side;
 	const char *unit;

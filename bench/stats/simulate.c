@@ -183,7 +183,7 @@ static bool aa_fails(struct sim *s, const struct promise *p, uint64_t seed)
 	return bn_aa_effect(d, AA_PAIRS, 1, seed).p <= .05;
 }
 
-/* The same for three primary metrics. The first one may be biased. */
+/* Does the same for three primary metrics. The first one may be biased. */
 static bool aa_fails_of_three(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	double d[AA_PAIRS], pv[PRIMARIES];

@@ -20,7 +20,7 @@ struct bn_parallel_request {
 };
 /* Reads the sizes from a config.json of Hugging Face. Exit status 64 if it is not usable. */
 int bn_parallel_read_config(struct bn_parallel_request *q, const char *path, struct gt_err *err);
-/* The same from its text. */
+/* Does the same from the text of the file. */
 int bn_parallel_parse_config(struct bn_parallel_request *q, const char *text, size_t len, const char *name, struct gt_err *err);
 /* Checks the request without its rates. */
 int bn_parallel_check(const struct bn_parallel_request *q, struct gt_err *err);

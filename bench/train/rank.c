@@ -76,7 +76,7 @@ static int apply_without(struct bn_train_options *o, struct rt_options *opt, str
 	return bn_apply_without(o->without, switches, GT_ARRAY_SIZE(switches), err);
 }
 
-/* The same hyperparameters as in the PyTorch comparison. */
+/* Uses the same hyperparameters as the PyTorch comparison. */
 static struct rt_optimizer optimizer_of(const struct bn_train_options *o)
 {
 	if (gt_streq(o->optimizer, "sgd"))

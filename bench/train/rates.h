@@ -10,9 +10,9 @@ struct bn_rates {
 	double link_bytes_per_s; /* bytes per second that a rank sends in a collective or a message */
 	double latency_s;	 /* latency of a collective of a few bytes */
 };
-/* Measures them while `ranks` processes on this host work at the same time, and scales them if these are more than the CPUs can
- * run. threads: of each rank; 0: its share of the CPUs. Call it before this process runs an OpenMP team. */
+/* Measures the rates while `ranks` processes work on this host at the same time. Scales them if the CPUs cannot run so many.
+ * threads: number of each rank; 0: its share of the CPUs. Call it before this process runs an OpenMP team. */
 int bn_measure_rates(uint64_t ranks, uint64_t threads, struct bn_rates *ret, struct gt_err *err);
-/* Returns those of a GPU that is not in this host: an H100 with NVLink, or the card for PCIe. */
+/* Returns the rates of a GPU that is not in this host: an H100 with NVLink, or the card for PCIe. */
 struct bn_rates bn_gpu_rates(bool nvlink);
 #endif

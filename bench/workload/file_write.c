@@ -60,7 +60,7 @@ static void *write_checkpoints(void *arg)
 	return NULL;
 }
 
-/* The same computation in every step of every launch. */
+/* Does the same computation in every step of every launch. */
 static double turns(size_t n)
 {
 	volatile double x = 1;
