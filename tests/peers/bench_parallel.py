@@ -192,7 +192,7 @@ The share of the time in which stages wait. With fewer CPUs than stages, a stage
 Formula: 4 bytes per parameter for values and gradients, 8 for the moments of AdamW, divided by the ranks from stage 1
 (moments), 2 (gradients) and 3 (values) on. The peak also has activations, libraries and shared pages of other ranks.
 
-From stage 2 on, gradients need more memory than by the formula. A bucket has up to 25 MiB, so all gradients of a small model
+From stage 2 on, gradients need more memory than the formula predicts. A bucket has up to 25 MiB, so all gradients of a small model
 are in one bucket or two. The output layer is tied to the token table: its gradient exists from the first to the last call of
 the backward pass. The saving therefore starts with models that are large compared with a bucket and the table. For gpt2 with
 124 million parameters, stage 2 plans 195 MiB of gradients instead of 475 MiB; the table has 147 MiB of them.

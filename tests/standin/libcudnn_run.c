@@ -239,7 +239,7 @@ static double reduced(const struct operation *o, const int64_t at[4])
 	return out;
 }
 
-/* The same memory with other strides. */
+/* Describes the same memory with other strides. */
 static void reshape(const struct operation *o)
 {
 	for (int64_t i = 0; i < extent_of(o->y.t); i++)

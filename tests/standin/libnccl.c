@@ -54,7 +54,7 @@ struct comm {
 	int busy, entered, joining_round; /* calls of ncclCommGetAsyncError that still report busy */
 	int async;			  /* error */
 	long collectives;
-	atomic_int captured; /* number of its collectives in graphs */
+	atomic_int captured; /* number of this communicator's collectives in graphs */
 	bool finalizing;
 	struct {
 		unsigned kind;

@@ -18,7 +18,7 @@ void standin_record(const char *format, ...) __attribute__((format(printf, 1, 2)
 unsigned standin_stream(const void *stream); /* its number; 0: the NULL stream */
 /* Returns "d3+0x100" for device memory, "h1+0" for pinned memory, "null", "host"; valid until the 16th next call. */
 const char *standin_at(const void *p);
-/* The same for a word that may be an address; a number otherwise. */
+/* Does the same for a word that may be an address, and records a number otherwise. */
 const char *standin_word(uint64_t word);
 /* args: the kernel's arguments in sequence, each at a multiple of 8 bytes. */
 void standin_record_launch(const struct emu_kernel *k, const unsigned grid[3], const unsigned block[3], size_t shared,

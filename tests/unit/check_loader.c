@@ -252,7 +252,7 @@ START_TEST(parts_do_not_overlap)
 }
 END_TEST
 
-/* The same ids read from llm.c's u16 and u32 files, from plain id files, and from text. */
+/* The same ids are read from llm.c's u16 and u32 files, from plain id files, and from text. */
 START_TEST(token_files_of_all_kinds)
 {
 	struct rt_loader_options o = tokens(10);

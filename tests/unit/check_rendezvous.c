@@ -565,7 +565,7 @@ END_TEST
 
 /* ---- as a rank ---- */
 
-/* The same batch in all ranks, so that the loss equals that of one rank. */
+/* All ranks have the same batch, so that the loss equals that of one rank. */
 static int train(const char *steps, struct rt_comm *c, struct gt_err *err)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();

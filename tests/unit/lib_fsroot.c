@@ -89,7 +89,7 @@ START_TEST(no_link_leads_out_of_a_root)
 }
 END_TEST
 
-/* Renames until killed. */
+/* Renames a file again and again until the process is killed. */
 static pid_t start_renaming(const char *root)
 {
 	pid_t pid = fork();

@@ -235,7 +235,7 @@ START_TEST(steps_after_the_second_fault_no_page)
 }
 END_TEST
 
-/* The same images as bytes and as the loader's floats of them: the same losses and parameters, bit for bit. */
+/* Images as bytes and as the loader's floats give the same losses and parameters, bit for bit. */
 START_TEST(images_as_bytes_train_the_same)
 {
 	static const struct rt_options ways[] = {

@@ -62,7 +62,7 @@ static const struct {
 	{ "X=1", NULL, 8, 4, "" },
 	{ "CUDA_VISIBLE_DEVICES=0", NULL, 1, 16, "0-15,32-47" },
 	{ "X=1", "6", 1, 16, "16-31,48-63" },
-	{ "CUDA_VISIBLE_DEVICES=0,1,2,3", NULL, 4, 4, "0-15,32-47" }, /* the node of all four */
+	{ "CUDA_VISIBLE_DEVICES=0,1,2,3", NULL, 4, 4, "0-15,32-47" }, /* CPUs of the node that all four GPUs are on */
 	{ "CUDA_VISIBLE_DEVICES=3,4", NULL, 2, 16, "" },
 };
 

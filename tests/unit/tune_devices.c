@@ -43,7 +43,7 @@ START_TEST(the_watchdog_is_not_switched_off)
 }
 END_TEST
 
-/* The same number, on another device with another meaning. */
+/* The same number has another meaning on another device. */
 START_TEST(dirty_limits_are_explained_in_seconds_of_disk_time)
 {
 	static const struct {
