@@ -71,6 +71,20 @@ void gt_buf_xml(struct gt_buf *b, const char *s)
 	}
 }
 
+void gt_buf_label(struct gt_buf *b, const char *name, const char *value)
+{
+	gt_buf_printf(b, "%s=\"", name);
+	for (; *value; value++) {
+		if (*value == '\n')
+			gt_buf_puts(b, "\\n");
+		else if (*value == '"' || *value == '\\')
+			gt_buf_printf(b, "\\%c", *value);
+		else
+			gt_buf_add(b, value, 1);
+	}
+	gt_buf_puts(b, "\"");
+}
+
 void gt_buf_clear(struct gt_buf *b)
 {
 	free(b->s);

@@ -129,6 +129,14 @@ void gt_fs_record(struct gt_fsroot *fs)
 	fs->recording = true;
 }
 
+bool gt_fs_pause_recording(struct gt_fsroot *fs)
+{
+	bool was = fs->recording;
+
+	fs->recording = false;
+	return was;
+}
+
 const struct gt_strv *gt_fs_recorded(struct gt_fsroot *fs)
 {
 	struct gt_strv *sv = &fs->recorded;

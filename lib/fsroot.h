@@ -91,6 +91,8 @@ unsigned gt_fs_mutations(const struct gt_fsroot *fs); /* mutations so far */
 
 /* ---- recording ---- for `gpuprobe capture`: records every path that is read from now on */
 void gt_fs_record(struct gt_fsroot *fs);
+/* Stops recording until gt_fs_record(), for files whose result is captured as a fact. Returns whether it was on. */
+bool gt_fs_pause_recording(struct gt_fsroot *fs);
 /* Ends the recording. Returns the paths, sorted and unique, including those that failed. The prefix '?' marks a path
  * whose content was not read (stat, link). */
 const struct gt_strv *gt_fs_recorded(struct gt_fsroot *fs);
