@@ -23,6 +23,20 @@ static size_t count_superchips(const struct pr_host *h)
 	return gt_streq(h->kernel.arch.v, "aarch64") ? n : 0;
 }
 
+static size_t count_memory_nodes(const struct pr_host *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_node; i++)
+		n += !gt_set_count(&h->node[i].cpus) && pr_or(h->node[i].mem_bytes, 0) > 0;
+	return n;
+}
+
+bool pr_gpu_memory_is_node(const struct pr_host *h)
+{
+	return count_superchips(h) && count_memory_nodes(h);
+}
+
 static bool no_superchip(const struct pr_context *c, struct pr_finding *f)
 {
 	if (count_superchips(c->host))
@@ -65,7 +79,7 @@ const struct pr_check pr_check_grace_pages = {
 static void gpu_memory(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	size_t chips = count_superchips(h), nodes = 0;
+	size_t chips = count_superchips(h), nodes = count_memory_nodes(h);
 
 	if (no_superchip(c, f))
 		return;
@@ -73,8 +87,6 @@ static void gpu_memory(const struct pr_context *c, struct pr_finding *f)
 		pr_set(f, PR_SKIP, "no driver is loaded");
 		return;
 	}
-	for (size_t i = 0; i < h->n_node; i++)
-		nodes += !gt_set_count(&h->node[i].cpus) && pr_or(h->node[i].mem_bytes, 0) > 0;
 	if (nodes >= chips)
 		pr_set(f, PR_PASS, "the memory of each GPU is a NUMA node without CPUs");
 	else

@@ -48,6 +48,8 @@
 	CHECK(forward) \
 	CHECK(visible) \
 	CHECK(compute_mode) \
+	CHECK(gpu_zombie) \
+	CHECK(gpu_idle) \
 	CHECK(mig) \
 	CHECK(ecc_mode) \
 	CHECK(hmm) \

@@ -226,6 +226,7 @@ static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const s
 		const char *name;
 		char *text;
 	} facts[] = { { "nvml", pr_nvml_fact(h) },
+		      { "gpu_holders", pr_holders_fact(h) },
 		      { "cpu_codename", h->cpu.codename.v ? gt_xstrdup(h->cpu.codename.v) : NULL },
 		      { "hypervisor", h->hypervisor.v ? gt_xstrdup(h->hypervisor.v) : NULL },
 		      { "container", h->container.v ? gt_xstrdup(h->container.v) : NULL },

@@ -6,6 +6,7 @@
 #include <time.h>
 #include "lib/file.h"
 #include "lib/text.h"
+#include "probe/check/check.h"
 #include "probe/cmd/gpuprobe.h"
 #include "probe/watch/watch.h"
 
@@ -24,6 +25,7 @@ struct watch {
 	struct pr_session *session;
 	struct gt_helper helper;
 	void *state;         /* state of the NVML helper process */
+	const struct pr_host *host;
 	bool cards;          /* NVML is queried */
 	const char *trouble; /* "timeout" or "error", until NVML answers again; NULL: none */
 	double pause_s, retry_at_s;
@@ -79,6 +81,7 @@ static void take_cards(struct watch *w, const char *line, json_t *sample)
 	w->trouble = NULL;
 	w->pause_s = 0;
 	json_object_set_new(sample, "gpu_state", json_string("ok"));
+	pr_watch_describe_holders(w->cli->fs, pr_gpu_memory_is_node(w->host), json_object_get(doc, "gpus"));
 	json_object_set(sample, "gpus", json_object_get(doc, "gpus"));
 }
 
@@ -179,6 +182,7 @@ static int watch_live(struct watch *w)
 	if (r < 0)
 		return r;
 	nodes = pr_node_watch_new(h);
+	w->host = h;
 	w->cards = gt_fs_is_live(w->cli->fs);
 	first_look(w, nodes, limit);
 	next = gt_now_s();

@@ -74,6 +74,7 @@ static void add_node(struct gt_fsroot *fs, struct pr_host *h, unsigned id, struc
 	gt_autofree char *render = NULL;
 	const char *hive;
 	struct pr_amd_gpu *g;
+	struct pr_num gpu_id;
 
 	*ret = (struct node){ .id = id };
 	h->amd.hidden += r < 0 && pr_state_of(r) == PR_UNREADABLE;
@@ -83,6 +84,10 @@ static void add_node(struct gt_fsroot *fs, struct pr_host *h, unsigned id, struc
 	if (!g)
 		return;
 	g->nodes = pr_value(pr_or(g->nodes, 0) + 1);
+	gpu_id = pr_read_num(fs, NODES "/%u/gpu_id", id);
+	h->amd.kfd = gt_xrealloc(h->amd.kfd, (h->amd.n_kfd + 1) * sizeof(*h->amd.kfd));
+	if (pr_has(gpu_id))
+		h->amd.kfd[h->amd.n_kfd++] = (struct pr_kfd_node){ gpu_id.v, g };
 	g->gfx = gfx_of(h, number_of(text, "gfx_target_version"));
 	render = gt_xasprintf("/dev/dri/renderD%u", (unsigned)number_of(text, "drm_render_minor"));
 	g->render_access = access_of(fs, render);
@@ -247,6 +252,7 @@ void pr_discover_amd(struct gt_fsroot *fs, struct pr_host *h)
 void pr_amd_clear(struct pr_amd *a)
 {
 	free(a->gpu);
+	free(a->kfd);
 }
 
 const struct pr_amd_gpu *pr_amd_gpu_at(const struct pr_host *h, const struct pr_pci *d)

@@ -27,9 +27,17 @@ struct pr_amd_gpu {
 	struct pr_num render_access; /* 1: this user may open the render node; else the reason */
 };
 
+/* A node of KFD's topology: a GPU or a partition of one. */
+struct pr_kfd_node {
+	int64_t gpu_id; /* as in the names of kfd/proc */
+	const struct pr_amd_gpu *gpu;
+};
+
 struct pr_amd {
 	struct pr_amd_gpu *gpu;
 	size_t n;
+	struct pr_kfd_node *kfd;
+	size_t n_kfd;
 	enum pr_state topology;	     /* state of KFD's topology */
 	size_t hidden;		     /* nodes that this container may not read */
 	struct pr_num kfd_access;    /* 1: this user may open /dev/kfd; else the reason */

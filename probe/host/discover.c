@@ -70,6 +70,8 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 		discover_software(fs, h);
 	if (!opts->no_nvml)
 		pr_discover_nvml(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 10);
+	if (!opts->hardware)
+		pr_discover_holders(fs, h);
 	if (!opts->hardware && (opts->cuda || !h->live))
 		pr_discover_cuda(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 30);
 	pr_discover_devices(fs, h);
@@ -134,6 +136,7 @@ void pr_host_free(struct pr_host *h)
 	gt_strv_clear(&h->iommu.acs_redirect);
 	free(h->log);
 	pr_error_counters_clear(&h->errors);
+	pr_holders_clear(&h->holders);
 	free(h->setting);
 	gt_strv_clear(&h->tuners);
 	pr_params_clear(&h->grub);

@@ -16,6 +16,7 @@
 #include "probe/host/error_counters.h"
 #include "probe/host/fabric.h"
 #include "probe/host/firmware.h"
+#include "probe/host/holders.h"
 #include "probe/host/libs.h"
 #include "probe/host/nodes.h"
 #include "probe/host/nvml.h"
@@ -204,6 +205,7 @@ struct pr_host {
 	struct pr_cuda cuda;
 	struct pr_fabric fabric;
 	struct pr_error_counters errors;
+	struct pr_holders holders;
 	struct pr_tegra tegra;
 	struct pr_amd amd;
 	struct pr_platform platform;

@@ -348,6 +348,7 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "gpus", gpus_json(h));
 	json_object_set_new(doc, "other_gpus", other_gpus_json(h));
 	json_object_set_new(doc, "amd", h->amd.n ? pr_amd_json(&h->amd) : json_null());
+	json_object_set_new(doc, "gpu_holders", pr_holders_json(&h->holders));
 	json_object_set_new(doc, "nvidia", nvidia_json(h));
 	json_object_set_new(doc, "devices", devices_json(h));
 	json_object_set_new(doc, "blas", pr_str_json(h->blas));

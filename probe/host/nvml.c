@@ -5,8 +5,10 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #include "lib/dl.h"
 #include "lib/spawn.h"
+#include "probe/holder/nvml_use.h"
 #include "probe/host/reading.h"
 
 typedef void *nvml_device;
@@ -56,6 +58,7 @@ struct nvml {
 	int (*driver)(char *, unsigned);
 	int (*cuda)(int *);
 	const char *(*text)(int);
+	struct pr_nvml_use use;
 };
 static const struct gt_dlsym syms[] = {
 	GT_DLSYM(nvml, init, nvmlInit_v2),
@@ -86,6 +89,7 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM(nvml, driver, nvmlSystemGetDriverVersion),
 	GT_DLSYM_OPT(nvml, cuda, nvmlSystemGetCudaDriverVersion_v2),
 	GT_DLSYM(nvml, text, nvmlErrorString),
+	PR_NVML_USE_SYMS(nvml, use),
 };
 
 /* ---- in the child --------------------------------------------------------------------------------------------- */
@@ -266,11 +270,31 @@ static json_t *query_device(const struct nvml *n, unsigned i, unsigned count)
 		put(d, "ecc_pending", on_later);
 	}
 	query_health(n, dev, d);
+	pr_nvml_add_use(&n->use, dev, d);
 	query_location(n, dev, i, count, d);
 	return d;
 }
 
-static json_t *query_all(const struct nvml *n)
+/* Queries the use of GPUs again for which the first answer may describe the end of a process. */
+static void confirm_use(const struct nvml *n, json_t *gpus)
+{
+	bool waited = false;
+	nvml_device dev;
+	json_t *d;
+	size_t i;
+
+	json_array_foreach(gpus, i, d) {
+		if (!pr_nvml_use_is_doubtful(d) || n->handle((unsigned)i, &dev))
+			continue;
+		if (!waited)
+			usleep(100000);
+		waited = true;
+		pr_nvml_add_use(&n->use, dev, d);
+	}
+}
+
+/* see_all: this process sees all processes of the host. */
+static json_t *query_all(const struct nvml *n, bool see_all)
 {
 	json_t *doc = json_object(), *gpus = json_array();
 	char driver[96] = "";
@@ -291,11 +315,13 @@ static json_t *query_all(const struct nvml *n)
 		json_object_set_new(doc, "count", json_integer(count));
 	for (unsigned i = 0; i < count; i++)
 		json_array_append_new(gpus, query_device(n, i, count));
+	if (see_all)
+		confirm_use(n, gpus);
 	query_p2p(n, count, doc);
 	return doc;
 }
 
-json_t *pr_nvml_query(void)
+json_t *pr_nvml_query(bool see_all)
 {
 	static const char *const names[] = { "libnvidia-ml.so.1", NULL };
 	struct gt_err why = { 0 };
@@ -304,12 +330,12 @@ json_t *pr_nvml_query(void)
 
 	if (gt_dl_open(names, syms, GT_ARRAY_SIZE(syms), &n, &handle, &why) < 0)
 		return json_pack("{s:b,s:s}", "no_library", 1, "error", why.msg);
-	return query_all(&n);
+	return query_all(&n, see_all);
 }
 
 static int child(void *arg, struct gt_err *err)
 {
-	gt_auto_json *doc = pr_nvml_query();
+	gt_auto_json *doc = pr_nvml_query(*(bool *)arg);
 
 	gt_json_print(stdout, doc);
 	fflush(stdout);
@@ -395,6 +421,7 @@ static void take_device(struct pr_host *h, json_t *d)
 			continue;
 		g->name = pr_text(h, gt_json_get_str(d, "name", NULL));
 		take_paths(h, g, d);
+		pr_take_use(h, g->pci, d);
 		for (size_t k = 0; k < pr_n_gpu_numbers; k++)
 			if (json_is_integer(json_object_get(d, pr_gpu_numbers[k].key)))
 				*pr_gpu_number(g, k) = pr_value(gt_json_get_int(d, pr_gpu_numbers[k].key, 0));
@@ -430,9 +457,9 @@ static void take_answer(struct pr_host *h, const char *text, size_t len)
 		take_device(h, d);
 }
 
-static void query_in_child(struct pr_host *h, double timeout_s)
+static void query_in_child(struct pr_host *h, bool see_all, double timeout_s)
 {
-	struct gt_spawn s = { .in_child = child, .timeout_s = timeout_s };
+	struct gt_spawn s = { .in_child = child, .arg = &see_all, .timeout_s = timeout_s };
 	int r = gt_spawn(&s, NULL);
 
 	if (r == -ETIMEDOUT) {
@@ -452,7 +479,7 @@ void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 	if (h->live) {
 		/* starts no child on a host without GPU, module and library */
 		if (h->n_gpu || h->driver.module_version.v || pr_find_lib(h, "libnvidia-ml.so.1", 0))
-			query_in_child(h, timeout_s);
+			query_in_child(h, pr_sees_all_processes(fs), timeout_s);
 		else
 			h->nvml.answer = PR_NVML_NO_LIBRARY;
 	} else if (gt_fs_fact(fs, "nvml", &text, &len) >= 0) {

@@ -2,6 +2,7 @@
 /* Renders the report for other programs: one line for monitoring, Markdown for an issue, metrics for Prometheus. */
 #include <string.h>
 #include "lib/text.h"
+#include "probe/holder/holder.h"
 #include "probe/report/render.h"
 
 static const char *text_of(const json_t *o, const char *key)
@@ -254,7 +255,8 @@ void pr_render_metrics(const json_t *doc, struct gt_buf *out)
 		int value;
 	} values[] = {{"pass", 0}, {"advice", 0}, {"warn", 1}, {"fail", 2}, {"unknown", 3}};
 	const json_t *checks = json_object_get(doc, "checks"),
-		     *gpus = json_object_get(json_object_get(doc, "host"), "gpus"), *c;
+		     *gpus = json_object_get(json_object_get(doc, "host"), "gpus"),
+		     *held = json_object_get(json_object_get(json_object_get(doc, "host"), "gpu_holders"), "gpus"), *c;
 	size_t i;
 
 	metric(out, "gpuprobe_exit_code", "0 ok, 1 warning, 2 critical, 3 unknown");
@@ -273,5 +275,7 @@ void pr_render_metrics(const json_t *doc, struct gt_buf *out)
 	gpu_metric(out, gpus, "nvlinks_down", "gpuprobe_gpu_nvlinks_down", "NVLinks that are down");
 	gpu_metric(out, gpus, "remap_pending", "gpuprobe_gpu_remap_pending",
 		   "1 if memory is mapped out at the next reset");
+	gpu_metric(out, held, "memory_used_bytes", "gpuprobe_gpu_memory_used_bytes", "memory in use");
+	pr_holder_metrics(out, "gpuprobe", held);
 	gt_buf_puts(out, "# EOF\n");
 }

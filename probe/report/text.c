@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lib/table.h"
 #include "lib/text.h"
+#include "probe/holder/holder.h"
 #include "probe/report/render.h"
 
 #define COLOR_OFF "\033[0m"
@@ -137,6 +138,31 @@ static void print_gpus(const json_t *host)
 			printf(", which carries CUDA up to %d.%d", (int)(cuda / 1000), (int)(cuda % 1000 / 10));
 		putchar('\n');
 	}
+}
+
+/* Prints one line for each GPU whose use is known: memory, utilisation and processes. */
+static void print_holders(const json_t *holders)
+{
+	const json_t *g;
+	size_t i;
+
+	json_array_foreach(json_object_get(holders, "gpus"), i, g) {
+		const json_t *list = json_object_get(g, "processes");
+		int64_t bytes = gt_json_get_int(g, "memory_used_bytes", -1), percent = gt_json_get_int(g, "compute_percent", -1);
+		gt_autofree char *who = pr_holders_text(list, 4);
+		char memory[32] = "unknown", busy[16] = "unknown";
+
+		if (!text_of(g, "source", NULL) && bytes < 0)
+			continue;
+		if (bytes >= 0)
+			gt_format_bytes(memory, sizeof(memory), (uint64_t)bytes);
+		if (percent >= 0)
+			snprintf(busy, sizeof(busy), "%d %%", (int)percent);
+		print_line("GPU %s: memory in use %s, utilisation %s; %s", text_of(g, "pci", "?"), memory, busy,
+			   *who ? who : gt_json_get_bool(g, "complete", false) ? "no process" : "processes unknown");
+	}
+	if (text_of(holders, "note", NULL))
+		print_line("not all processes on the GPUs are known: %s", text_of(holders, "note", ""));
 }
 
 static const char *color_of(const char *result)
@@ -285,6 +311,8 @@ void pr_print_report(const json_t *doc, bool verbose, bool quiet, bool color)
 		return;
 	print_host(host);
 	print_gpus(host);
+	if (verbose)
+		print_holders(json_object_get(host, "gpu_holders"));
 	if (first)
 		print_problems(doc, first, color);
 	if (verbose)

@@ -154,7 +154,7 @@ static bool names_machine(const char *xml_line)
 	return name && contains_any(name + 12, strcspn(name + 12, "\""), any);
 }
 
-static void replace_word(struct gt_buf *out, const char *text, const char *word)
+void pr_scrub_word(struct gt_buf *out, const char *text, const char *word, const char *with)
 {
 	size_t n = strlen(word);
 	char before = ' ';
@@ -163,7 +163,7 @@ static void replace_word(struct gt_buf *out, const char *text, const char *word)
 		bool hit = !isalnum((unsigned char)before) && !strncmp(text, word, n) && !isalnum((unsigned char)text[n]);
 
 		if (hit)
-			gt_buf_puts(out, "host");
+			gt_buf_puts(out, with);
 		else
 			gt_buf_add(out, text, 1);
 		text += hit ? n : 1;
@@ -201,7 +201,7 @@ static void scrub_comment(struct gt_buf *out, const char *line, const char *host
 		return;
 	}
 	gt_buf_add(out, line, (size_t)(comment - line));
-	replace_word(out, comment, hostname);
+	pr_scrub_word(out, comment, hostname, "host");
 }
 
 /*
@@ -219,7 +219,7 @@ static void scrub_key_name(struct gt_buf *out, const char *line, const char *hos
 		return;
 	}
 	gt_buf_add(out, line, (size_t)(name - line));
-	replace_word(out, name, hostname);
+	pr_scrub_word(out, name, hostname, "host");
 }
 
 /* Removes "user:password" from "https://user:password@host". */
@@ -312,7 +312,7 @@ static void scrub_log(struct gt_buf *out, const char *line, struct scrub *s)
 	}
 	line = b.s ? b.s : "";
 	if (s->hostname && *s->hostname && !is_driver(line, s->hostname))
-		replace_word(out, line, s->hostname);
+		pr_scrub_word(out, line, s->hostname, "host");
 	else
 		gt_buf_puts(out, line);
 }

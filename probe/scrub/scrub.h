@@ -17,6 +17,8 @@ char *pr_scrub_cmdline(const char *line);
 void pr_scrub_capture(struct gt_buf *capture, const char *hostname);
 
 /* ---- internal ---- */
+/* Appends text to out. Replaces `word`, where it is not part of a longer word, by `with`. */
+void pr_scrub_word(struct gt_buf *out, const char *text, const char *word, const char *with);
 /* Returns the number of the word in the list, from 1. Appends a new word. */
 unsigned pr_scrub_number(struct gt_strv *seen, const char *word, size_t len);
 bool pr_is_secret_key(const char *key, size_t len);

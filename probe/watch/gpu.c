@@ -147,6 +147,7 @@ static json_t *query_gpu(struct state *s, unsigned i)
 	}
 	query_pcie(s, i, dev, d);
 	query_clocks(&s->nvml, dev, d);
+	pr_nvml_add_processes(&n->use, dev, d);
 	return d;
 }
 
@@ -169,4 +170,41 @@ int pr_watch_serve(void *state)
 	if (!text || printf("%s\n", text) < 0 || fflush(stdout))
 		return -EPIPE;
 	return 0;
+}
+
+/* ---- in the parent ---- */
+
+static json_t *described(struct gt_fsroot *fs, bool see_all, const char *passwd, const json_t *list)
+{
+	json_t *ret = json_array();
+	const json_t *p;
+	size_t i;
+
+	json_array_foreach(list, i, p) {
+		struct pr_holder holder = {.pid = gt_json_get_int(p, "pid", 0),
+					   .memory_bytes = gt_json_get_int(p, "memory_bytes", -1)};
+
+		pr_describe_holder(fs, see_all, passwd, &holder);
+		json_array_append_new(ret, pr_holder_json(&holder));
+		pr_holder_clear(&holder);
+	}
+	return ret;
+}
+
+void pr_watch_describe_holders(struct gt_fsroot *fs, bool shared, json_t *gpus)
+{
+	gt_autofree char *passwd = NULL;
+	bool see_all = pr_sees_all_processes(fs);
+	json_t *g;
+	size_t i;
+
+	gt_fs_read_prefix(fs, "/etc/passwd", 1 << 20, &passwd, NULL);
+	json_array_foreach(gpus, i, g) {
+		const json_t *list = json_object_get(g, "processes");
+
+		if (!list)
+			continue;
+		json_object_set_new(g, "processes", described(fs, see_all, passwd, list));
+		json_object_set_new(g, "complete", json_boolean(see_all && !shared));
+	}
 }

@@ -27,6 +27,7 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM_OPT(pr_nvml_load, temperature, nvmlDeviceGetTemperature),
 	GT_DLSYM_OPT(pr_nvml_load, reasons, nvmlDeviceGetCurrentClocksThrottleReasons),
 	GT_DLSYM_OPT(pr_nvml_load, energy, nvmlDeviceGetTotalEnergyConsumption),
+	PR_NVML_USE_SYMS(pr_nvml_load, use),
 };
 
 /* Names of NVML's throttle reasons, which newer versions call event reasons. */

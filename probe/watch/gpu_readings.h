@@ -6,6 +6,7 @@
  * process, because with a hung driver they never return.
  */
 #include "lib/json.h"
+#include "probe/holder/nvml_use.h"
 
 typedef void *pr_gpu_handle;
 struct pr_nvml_pci {
@@ -53,6 +54,7 @@ struct pr_nvml_load {
 	int (*temperature)(pr_gpu_handle, int, unsigned *);
 	int (*reasons)(pr_gpu_handle, unsigned long long *);
 	int (*energy)(pr_gpu_handle, unsigned long long *);
+	struct pr_nvml_use use;
 };
 enum { PR_NVML_LOST = 15, PR_NVML_RESET_REQUIRED = 16 };
 

@@ -43,27 +43,12 @@ static void head(struct gt_buf *out, const char *of, const struct metric *m)
 		      of, m->name);
 }
 
-/* Writes a label. Escapes backslash, quote and newline in the value. */
-static void put_label(struct gt_buf *out, const char *name, const char *value)
-{
-	gt_buf_printf(out, "%s=\"", name);
-	for (; *value; value++) {
-		if (*value == '\n')
-			gt_buf_puts(out, "\\n");
-		else if (*value == '"' || *value == '\\')
-			gt_buf_printf(out, "\\%c", *value);
-		else
-			gt_buf_add(out, value, 1);
-	}
-	gt_buf_puts(out, "\"");
-}
-
 static void put_labels(struct gt_buf *out, const json_t *d, bool card)
 {
 	gt_buf_puts(out, "{");
 	if (card) {
 		gt_buf_printf(out, "gpu=\"%d\",", (int)gt_json_get_int(d, "index", -1));
-		put_label(out, "pci", gt_json_get_str(d, "pci", "unknown"));
+		gt_buf_label(out, "pci", gt_json_get_str(d, "pci", "unknown"));
 	} else {
 		gt_buf_printf(out, "node=\"%d\"", (int)gt_json_get_int(d, "id", -1));
 	}
@@ -106,7 +91,7 @@ static void put_reasons(struct gt_buf *out, const json_t *gpus)
 			head(out, "gpu_", &m);
 		any = true;
 		gt_buf_printf(out, "gpuprobe_watch_gpu_clock_held{gpu=\"%d\",", (int)gt_json_get_int(g, "index", -1));
-		put_label(out, "reason", json_string_value(r));
+		gt_buf_label(out, "reason", json_string_value(r));
 		gt_buf_puts(out, "} 1\n");
 	}
 }
@@ -128,6 +113,7 @@ void pr_watch_metrics(const json_t *sample, struct gt_buf *out)
 	for (i = 0; i < GT_ARRAY_SIZE(of_gpu); i++)
 		put_metric(out, gpus, "gpu_", &of_gpu[i], true);
 	put_reasons(out, gpus);
+	pr_holder_metrics(out, "gpuprobe_watch", gpus);
 	for (i = 0; i < GT_ARRAY_SIZE(of_node); i++)
 		put_metric(out, nodes, "node_", &of_node[i], false);
 	for (i = 0; i < GT_ARRAY_SIZE(of_host); i++)
@@ -141,9 +127,9 @@ void pr_watch_metrics(const json_t *sample, struct gt_buf *out)
 	json_array_foreach(patterns, i, p)
 	{
 		gt_buf_puts(out, "gpuprobe_watch_pattern{");
-		put_label(out, "pattern", gt_json_get_str(p, "id", ""));
+		gt_buf_label(out, "pattern", gt_json_get_str(p, "id", ""));
 		gt_buf_puts(out, ",");
-		put_label(out, "subject", gt_json_get_str(p, "subject", ""));
+		gt_buf_label(out, "subject", gt_json_get_str(p, "subject", ""));
 		gt_buf_puts(out, "} 1\n");
 	}
 	gt_buf_puts(out, "# EOF\n");

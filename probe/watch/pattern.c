@@ -8,8 +8,6 @@
 #include <string.h>
 #include "probe/watch/watch.h"
 
-#define IN_USE_BYTES (1.0 * (1 << 30)) /* a GPU with this much memory in use should be computing */
-
 static bool number(const json_t *o, const char *key, double *ret)
 {
 	const json_t *v = json_object_get(o, key);
@@ -102,7 +100,7 @@ static bool in_use(json_t *const *window, size_t n, const json_t *gpu)
 {
 	double used;
 
-	return gpu_mean(window, n, gpu, "memory_used_bytes", &used) && used >= IN_USE_BYTES;
+	return gpu_mean(window, n, gpu, "memory_used_bytes", &used) && used >= (double)PR_GPU_IN_USE_BYTES;
 }
 
 /* Returns the mean compute percentage of the GPUs in use; false if there is none. */
@@ -182,9 +180,49 @@ static void find_idle(const struct pr_pattern *p, json_t *const *window, size_t 
 	json_array_foreach(gpus_of(latest(window, n)), i,
 			   g) if (in_use(window, n, g) && gpu_mean(window, n, g, "compute_percent", &busy) && busy < 10)
 	{
+		gt_autofree char *who = pr_holders_text(json_object_get(g, "processes"), 2);
+
 		gpu_mean(window, n, g, "memory_used_bytes", &used);
-		add(p, found, gpu_name(g, name, sizeof(name)), "uses %.1f GiB, computes %.0f %% of the time",
-		    used / (1 << 30), busy);
+		add(p, found, gpu_name(g, name, sizeof(name)), "uses %.1f GiB, computes %.0f %% of the time%s%.300s",
+		    used / (1 << 30), busy, *who ? "; held by " : "", who);
+	}
+}
+
+/* Returns whether a process of the GPU has ended, or memory is in use without a process. */
+static bool has_zombie(const json_t *gpu)
+{
+	const json_t *list = json_object_get(gpu, "processes"), *p;
+	double used;
+	size_t i;
+
+	json_array_foreach(list, i, p)
+	{
+		const char *state = gt_json_get_str(p, "state", "unknown");
+
+		if (!strcmp(state, "zombie") || !strcmp(state, "exiting") || !strcmp(state, "gone"))
+			return true;
+	}
+	return !json_array_size(list) && gt_json_get_bool(gpu, "complete", false) && number(gpu, "memory_used_bytes", &used) &&
+	       used >= (double)PR_GPU_IN_USE_BYTES;
+}
+
+static void find_zombie(const struct pr_pattern *p, json_t *const *window, size_t n, json_t *found)
+{
+	const json_t *g;
+	char name[80];
+	size_t i;
+
+	json_array_foreach(gpus_of(latest(window, n)), i, g)
+	{
+		const struct where w = {"gpus", "index", NULL, gt_json_get_int(g, "index", -1)};
+		gt_autofree char *who = pr_holders_text(json_object_get(g, "processes"), 2);
+		size_t hit = 0;
+
+		for (size_t k = 0; k < n; k++)
+			hit += has_zombie(find(window[k], &w));
+		if (n >= PR_WATCH_LEAST && hit == n)
+			add(p, found, gpu_name(g, name, sizeof(name)), "its memory is held without a running process%s%.300s",
+			    *who ? ": " : "", who);
 	}
 }
 
@@ -446,6 +484,7 @@ static void find_memory(const struct pr_pattern *p, json_t *const *window, size_
 PATTERN(silent, "nvml.silent", "the driver does not respond");
 PATTERN(lost, "gpu.lost", "a GPU does not respond");
 PATTERN(idle, "gpu.idle", "a program holds GPU memory but does not compute");
+PATTERN(zombie, "gpu.zombie-context", "GPU memory is held without a running process");
 PATTERN(uneven_memory, "gpu.uneven-memory", "one GPU uses much more memory than another");
 PATTERN(uneven_compute, "gpu.uneven-compute", "one GPU is much busier than another");
 PATTERN(throttled, "gpu.throttled", "heat or the power supply reduces the clocks");
@@ -459,7 +498,7 @@ PATTERN(uneven_nodes, "node.uneven", "one node is out of memory while another ha
 PATTERN(remote, "node.remote", "memory is allocated from another node");
 PATTERN(memory, "host.memory", "the host is low on memory");
 const struct pr_pattern *const pr_patterns[] = {
-	&silent, &lost,      &idle,       &uneven_memory, &uneven_compute, &throttled, &power_cap, &saturated,
+	&silent, &lost,      &idle,       &zombie, &uneven_memory, &uneven_compute, &throttled, &power_cap, &saturated,
 	&narrow, &cpu_bound, &one_thread, &disk_bound,    &uneven_nodes,   &remote,    &memory,    NULL};
 
 json_t *pr_find_patterns(json_t *const *window, size_t n)

@@ -78,7 +78,7 @@ static void print_gpus(FILE *out, const json_t *gpus, bool color)
 	gt_table_column(t, "MHz", GT_RIGHT);
 	gt_table_column(t, "WATT", GT_RIGHT);
 	gt_table_column(t, "C", GT_RIGHT);
-	gt_table_column(t, "HELD BY", GT_TRUNC);
+	gt_table_column(t, "CLOCKS LIMITED BY", GT_TRUNC);
 	json_array_foreach(gpus, i, g)
 	{
 		gt_autofree char *why =
@@ -97,6 +97,22 @@ static void print_gpus(FILE *out, const json_t *gpus, bool color)
 		gt_table_cell(t, "%s", why);
 	}
 	gt_table_print(t, out, color);
+}
+
+/* Prints the processes of each GPU, one line each. */
+static void print_processes(FILE *out, const json_t *gpus, unsigned width)
+{
+	const json_t *g;
+	size_t i;
+
+	json_array_foreach(gpus, i, g)
+	{
+		gt_autofree char *who = pr_holders_text(json_object_get(g, "processes"), 4),
+				 *line = gt_xasprintf("GPU %d: %s", (int)gt_json_get_int(g, "index", -1), who);
+
+		if (*who)
+			gt_print_wrapped(out, line, 0, width);
+	}
 }
 
 /* Prints the table of nodes, for one sample (put: cell) or for the whole watch (put: sums). */
@@ -176,10 +192,12 @@ static void print_sample(FILE *out, const json_t *sample, unsigned width, bool c
 	size_t i;
 
 	fprintf(out, "gpuprobe watch, %s; Ctrl-C ends it with a summary\n\n", clock_of(sample));
-	if (json_array_size(gpus))
+	if (json_array_size(gpus)) {
 		print_gpus(out, gpus, color);
-	else
+		print_processes(out, gpus, width);
+	} else {
 		fprintf(out, "%s\n", no_gpu_reason(sample));
+	}
 	fputc('\n', out);
 	print_nodes(out, json_object_get(sample, "nodes"), color, cell);
 	print_pressure(out, json_object_get(sample, "pressure"));

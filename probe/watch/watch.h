@@ -19,6 +19,9 @@
 /* Prints one line: {"code": NVML's code, "error": …, "gpus": […]}. Keeps counters from call to call. */
 int pr_watch_serve(void *state);
 void *pr_watch_serve_state(void);
+/* Replaces the process numbers in the GPUs of a sample by names, users and groups, and adds "complete". shared: programs
+ * may use the memory of a GPU without being listed. */
+void pr_watch_describe_holders(struct gt_fsroot *fs, bool shared, json_t *gpus);
 
 /* ---- CPUs and memory of each node ---- */
 struct pr_node_watch;

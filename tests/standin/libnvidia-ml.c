@@ -9,6 +9,8 @@
  * STANDIN_EPISODE=FILE: the GPUs are healthy until FILE contains a word. "heat", "brake" (power brake) and "cap" (power
  * limit) reduce their clocks, and "idle" makes them idle. With "mute", queries of clocks, power and temperature return
  * error 3 (not supported). With "lost", these queries return error 15.
+ * STANDIN_HOLDERS=PID=MIB,PID=MIB: the processes that compute on the first GPU; "none": no process. Without this variable
+ * the library lists none (error 3).
  * nvml_settings.c has the settings of the GPUs.
  */
 #include <signal.h>
@@ -146,6 +148,29 @@ int nvmlDeviceGetMemoryInfo(void *dev, struct memory *m)
 	m->used = 64ull << 30;
 	m->free = m->total - m->used;
 	return 0;
+}
+
+/* nvmlProcessInfo_t */
+struct process {
+	unsigned pid;
+	unsigned long long used;
+	unsigned gpu_instance, compute_instance;
+};
+int nvmlDeviceGetComputeRunningProcesses_v3(void *dev, unsigned *n, struct process *list)
+{
+	const char *at = getenv("STANDIN_HOLDERS");
+	unsigned found = 0, pid, mib;
+
+	for (const char *p = at; p && !number(dev) && sscanf(p, "%u=%u", &pid, &mib) == 2;) {
+		if (found < *n)
+			list[found] = (struct process){pid, (unsigned long long)mib << 20, ~0u, ~0u};
+		found++;
+		p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL;
+	}
+	int r = !at ? 3 : found > *n ? 7 : 0;
+
+	*n = found;
+	return r;
 }
 
 int nvmlDeviceGetCudaComputeCapability(void *dev, int *major, int *minor)

@@ -529,7 +529,7 @@ START_TEST(paths_from_nvml_are_preserved_in_a_capture)
 		const json_t *edges;
 
 		setenv("STANDIN_LINKS", t[i].links, 1);
-		answer = pr_nvml_query();
+		answer = pr_nvml_query(true);
 		gt_auto(gt_fsroot) *fs = with_nvml(answer);
 		gt_auto(pr_host) *h = discover(fs);
 
@@ -650,6 +650,7 @@ int main(void)
 	suite_add_tcase(s, case_tables());
 	suite_add_tcase(s, case_identity());
 	suite_add_tcase(s, case_signatures());
+	suite_add_tcase(s, case_holders());
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

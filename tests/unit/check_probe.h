@@ -13,4 +13,5 @@ TCase *case_messages(void);
 TCase *case_tables(void);
 TCase *case_identity(void);
 TCase *case_signatures(void);
+TCase *case_holders(void);
 #endif

@@ -92,6 +92,10 @@ START_TEST(each_pattern_is_found_only_in_its_samples)
 		{"gpu0.compute_percent=9 gpu1.compute_percent=45", "gpu.idle"},
 		{"gpu0.compute_percent=11 gpu1.compute_percent=45", ""},
 		{"gpu0.compute_percent=0 gpu0.memory_used_bytes=500000000", ""}, /* no process uses it */
+		{"gpu1.processes=[] gpu1.complete=true", "gpu.zombie-context"},
+		{"gpu1.processes=[] gpu1.complete=false", ""},
+		{"gpu1.processes=[{\"pid\":7,\"state\":\"exiting\"}]", "gpu.zombie-context"},
+		{"gpu1.processes=[{\"pid\":7,\"state\":\"runs\"}] gpu1.complete=true", ""},
 		{"gpu1.memory_used_bytes=39000000000", "gpu.uneven-memory"},
 		{"gpu1.memory_used_bytes=41000000000", ""},
 		{"gpu1.compute_percent=54", "gpu.uneven-compute"},
