@@ -66,6 +66,11 @@ bool pr_without_gpu(const struct pr_context *c, struct pr_finding *f);
 bool pr_has_instinct(const struct pr_host *h);
 /* Returns whether the kernel manages the memory of the GPUs as NUMA nodes, so that any program may use it (Grace). */
 bool pr_gpu_memory_is_node(const struct pr_host *h);
+/*
+ * Returns whether NVML responds for every usable GPU. Logged errors are then over: the log contains all errors since
+ * boot, and a GPU that was reset or recovered is fully usable.
+ */
+bool pr_all_respond(const struct pr_host *h);
 /* Sets the result for an unreadable kernel log: skip or unknown. */
 void pr_log_not_examined(const struct pr_host *h, struct pr_finding *f);
 /* The same, also if the nvidia module is not loaded, so that there is no driver to compare with. */

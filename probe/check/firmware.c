@@ -27,12 +27,6 @@ static bool is_needed(const struct pr_context *c)
 	       (h->driver.dkms_source.v && strstr(h->driver.dkms_source.v, "open"));
 }
 
-static bool all_respond(const struct pr_host *h)
-{
-	return h->nvml.answer == PR_NVML_OK && pr_has(h->nvml.count) &&
-	       h->nvml.count.v >= (int64_t)pr_usable_gpus(h);
-}
-
 /* The firmware is installed from the same source as the driver. */
 static void remedy_firmware(const struct pr_host *h, struct pr_finding *f)
 {
@@ -79,10 +73,10 @@ static void firmware(const struct pr_context *c, struct pr_finding *f)
 		       "the firmware of driver %s is not installed; the proprietary module does not need it for these GPUs",
 		       version);
 	} else {
-		pr_set(f, all_respond(h) ? PR_WARN : PR_FAIL, "/lib/firmware/nvidia/%s has no gsp_*.bin%s%s: %s",
+		pr_set(f, pr_all_respond(h) ? PR_WARN : PR_FAIL, "/lib/firmware/nvidia/%s has no gsp_*.bin%s%s: %s",
 		       version, h->gsp.other_version ? ", only version " : "",
 		       h->gsp.other_version ? h->gsp.other_version : "",
-		       all_respond(h) ? "the GPUs run, but the module cannot start them again"
+		       pr_all_respond(h) ? "the GPUs run, but the module cannot start them again"
 				     : "the module cannot start a GPU without it");
 		remedy_firmware(h, f);
 	}

@@ -50,11 +50,7 @@ static void report_no_problem(const struct pr_context *c, struct pr_finding *f, 
 		       h->kernel_log == PR_PRESENT ? "; the kernel log reports no problem" : "");
 }
 
-/*
- * Returns whether NVML responds for every usable GPU. Logged errors are then over: the log contains all errors since
- * boot, and a GPU that was reset or recovered is fully usable.
- */
-static bool all_respond(const struct pr_host *h)
+bool pr_all_respond(const struct pr_host *h)
 {
 	return h->nvml.answer == PR_NVML_OK && pr_has(h->nvml.count) &&
 	       h->nvml.count.v >= (int64_t)pr_usable_gpus(h) && !pr_or(h->nvml.gpus_lost, 0) &&
@@ -65,7 +61,7 @@ static bool all_respond(const struct pr_host *h)
 static void report_line(const struct pr_context *c, struct pr_finding *f, const char *what, const struct pr_log_line *x,
 			const char *remedy)
 {
-	if (all_respond(c->host)) {
+	if (pr_all_respond(c->host)) {
 		pr_set(f, PR_WARN, "%s since boot; NVML now responds for every GPU: %.300s", what, x->text);
 		pr_remedy(f, "If it recurs, or if the GPU was not reset since:\n%s", remedy);
 	} else {
@@ -130,7 +126,7 @@ static void reset_required(const struct pr_context *c, struct pr_finding *f)
 		report_no_problem(c, f, "no GPU needs a reset");
 		return;
 	}
-	if (x && !pr_or(h->nvml.gpus_to_reset, 0) && all_respond(h)) {
+	if (x && !pr_or(h->nvml.gpus_to_reset, 0) && pr_all_respond(h)) {
 		report_line(c, f, "the driver has requested the reset of a GPU", x, remedy);
 		return;
 	}
@@ -164,7 +160,7 @@ static void could_not_start(const struct pr_context *c, struct pr_finding *f, co
 {
 	const char *firmware = no_firmware(c->host);
 
-	if (all_respond(c->host)) {
+	if (pr_all_respond(c->host)) {
 		pr_set(f, PR_WARN, "the driver failed to start a GPU since boot; now all respond: %.300s", line);
 		pr_remedy(f, "Watch whether it comes again:  journalctl -k -b | grep NVRM");
 	} else if (firmware && pr_or(c->host->gsp.firmware, 0)) {
@@ -300,7 +296,7 @@ static void nvlink(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (x && (g || !all_respond(h))) {
+	if (x && (g || !pr_all_respond(h))) {
 		pr_set(f, PR_FAIL, "NVLink had an error: %.300s", x->text);
 		pr_remedy(f, "%s", remedy);
 	} else if (x) {
@@ -348,7 +344,7 @@ static enum weight weight(const struct pr_host *h, size_t at)
 		return pr_log_is_fatal(x->text) || (action && !strstr(x->text, ", Non-fatal")) ? UNRESOLVED : OVER;
 	if (!action)
 		return OVER;
-	return all_respond(h) ? ACTION_DONE : UNRESOLVED;
+	return pr_all_respond(h) ? ACTION_DONE : UNRESOLVED;
 }
 
 /*
