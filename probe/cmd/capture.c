@@ -284,6 +284,9 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 	const struct gt_strv *seen;
 	int r;
 
+	r = gt_file_try(argv[0], &cli->err);
+	if (r < 0)
+		return r;
 	gt_fs_record(cli->fs);
 	r = pr_discover_as_asked(cli, &h);
 	if (r < 0)

@@ -99,6 +99,9 @@ static int run_report(struct gt_cli *cli, int argc, char **argv)
 	r = check_options(cli);
 	if (r < 0)
 		return r;
+	r = gt_file_try(output, &cli->err);
+	if (r < 0)
+		return r;
 	r = pr_discover_as_asked(cli, &h);
 	if (r < 0)
 		return r;

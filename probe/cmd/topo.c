@@ -187,8 +187,12 @@ static int run_topo(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto(pr_host) *h = NULL;
 	gt_auto_json *doc = NULL;
-	int r = pr_discover_as_asked(cli, &h);
+	int r = gt_file_try(svg_file, &cli->err);
 
+	if (r >= 0)
+		r = gt_file_try(nccl_file, &cli->err);
+	if (r >= 0)
+		r = pr_discover_as_asked(cli, &h);
 	if (r < 0)
 		return r;
 	doc = pr_topo_json(h);

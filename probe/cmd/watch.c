@@ -275,6 +275,8 @@ static int run_watch(struct gt_cli *cli, int argc, char **argv)
 	int r;
 
 	r = check_options(cli, w.form);
+	if (r >= 0)
+		r = gt_file_try(output, &cli->err);
 	if (r < 0)
 		return r;
 	w.draws = !replay && !cli->quiet && isatty(STDOUT_FILENO) &&

@@ -28,6 +28,16 @@ The first signal ends a program that only reads, even while it waits.
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin STANDIN_NVML=hang timeout -k 15 1 gpuprobe --nvml-timeout 60
   [124]
 
+A directory that does not exist is reported before the work, which would last a minute here.
+
+  $ for command in 'capture nowhere/x.host' 'check -f json -o nowhere/x.json' 'topo --svg nowhere/x.svg'; do
+  >   LD_LIBRARY_PATH=$BUILDDIR/tests/standin STANDIN_NVML=hang timeout -k 15 30 gpuprobe $command --nvml-timeout 60
+  > done
+  gpuprobe: cannot create nowhere/x.host: No such file or directory
+  gpuprobe: cannot create nowhere/x.json: No such file or directory
+  gpuprobe: cannot create nowhere/x.svg: No such file or directory
+  [64]
+
 A capture stores the answer and replays it.
 
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin STANDIN_NVML=hang gpuprobe capture --nvml-timeout 0.2 hung.host
