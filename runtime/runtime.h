@@ -304,6 +304,9 @@ struct rt_ddp_options {
 	/* Tensor parallelism: these ranks split the products of linear layers, the heads of attention and the vocabulary
 	 * (pass/tensor.c). They get the same batches. NULL: none. CPU only. */
 	struct rt_comm *tensor;
+	/* Sequence parallelism: between the split layers, each rank of `tensor` has a part of the tokens (pass/sequence.c). Needs
+	 * less memory for activations and sends more bytes. */
+	bool sequence;
 	double weight;		      /* this rank's fraction of the rows of all ranks; the fractions add up to 1; 0: equal */
 	uint64_t first_bucket_bytes, bucket_bytes; /* 0: 1 MiB and 25 MiB */
 	/* Reduces buckets during the backward pass. AUTO: on if a device or a network moves the gradients. On one host

@@ -51,6 +51,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "memory-bandwidth", "N", "assume N GB/s of memory bandwidth per rank (default: measured or known)", GT_OPT_ABOVE_0,
 	  &given.memory_gbytes },
 	{ 0, "bandwidth", "N", "assume that a rank sends N GB/s (default: measured or known)", GT_OPT_ABOVE_0, &given.gbytes },
+	{ 0, "sp", NULL, "split tokens between the layers that tp ranks split, as train --sp", GT_OPT_FLAG, &request.model.sp },
 	{ 0, "all", NULL, "show all splits, not only the first 12", GT_OPT_FLAG, &given.all },
 	SIZE_OF("layers", "N", "use N transformer blocks", layers),
 	SIZE_OF("width", "N", "set the width of the model", width),

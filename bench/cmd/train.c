@@ -127,6 +127,8 @@ static const struct gt_opt opts[] = {
 	  &options.shard, shards,
 	  RARE("Ranks") },
 	{ 0, "tp", "N", "split layers among N ranks (default: 1)", GT_OPT_COUNT, &options.tp, RARE("Ranks") },
+	{ 0, "sp", NULL, "split tokens between the layers that --tp splits, to save memory", GT_OPT_FLAG, &options.sp,
+	  RARE("Ranks") },
 	{ 0, "pp", "N", "train the model as a pipeline of N stages (default: 1)", GT_OPT_COUNT, &options.pp, RARE("Ranks") },
 	{ 0, "microbatches", "N", "divide each batch into N microbatches (default: at most 4 per stage)", GT_OPT_COUNT,
 	  &options.microbatches, RARE("Ranks") },
@@ -280,7 +282,7 @@ static void print_techniques(const json_t *passes)
 {
 	static const char *const techniques[] = {"amp",        "fp8",       "narrow", "pad", "checkpoint",
 						 "accumulate", "gradients", "shard",  "pixels", "tensor",
-						 "sums"};
+						 "sequence",   "sums"};
 	json_t *pass;
 	size_t i;
 

@@ -77,7 +77,7 @@ static int check_ranks(const struct bn_train_options *o, struct gt_err *err)
 static int check_tensor(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
 {
 	if (o->tp == 1)
-		return 0;
+		return o->sp ? usage(err, "--sp needs --tp of at least 2") : 0;
 	if (gt_streq(o->device, "cuda"))
 		return usage(err, "--tp needs --device cpu: the device has no kernels for split layers");
 	if (o->balance)

@@ -157,6 +157,7 @@ json_t *bn_train_document(const struct bn_training *r)
 	put_int(doc, "patch", r->o.patch);
 	put_int(doc, "ranks", r->o.ranks);
 	put_int(doc, "tp", r->o.tp);
+	json_object_set_new(doc, "sp", json_boolean(r->o.sp));
 	put_int(doc, "pp", r->o.pp);
 	put_int(doc, "microbatches", r->o.microbatches);
 	put_int(doc, "warmup", r->o.warmup);

@@ -56,6 +56,7 @@ struct bn_train_options {
 	double rank_timeout_s;	/* 0: 300 */
 	const char *overlap, *shard; /* "on", "off"; shard also "1", "2", "3"; NULL, "auto": chosen automatically */
 	uint64_t tp;		/* number of tensor parallel ranks; 0 means 1 */
+	bool sp;		/* sequence parallelism among the tensor parallel ranks */
 	uint64_t pp;		/* number of pipeline stages; 0 means 1 */
 	uint64_t microbatches;	/* parts of a batch; 0: with stages a default, otherwise 1 */
 	const char *schedule;	/* "1f1b" (also NULL), "gpipe" */

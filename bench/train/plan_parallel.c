@@ -75,6 +75,7 @@ static int resolve(struct planner *p, struct gt_err *err)
 
 	one.alone = true;
 	one.batch = 0;
+	one.sp = false;
 	p->model = bn_model_find(one.model, err);
 	if (!p->model)
 		return -EINVAL;
@@ -100,7 +101,7 @@ static struct rt_options options_of(const struct planner *p, const struct split 
 		.accum = (int)k->microbatches,
 		.precision = bn_train_precision(&p->o),
 		.optimizer = { .kind = RT_SGD, .lr = 1e-3, .momentum = 0.9 },
-		.ranks = { .shard = k->zero ? RT_WHEN_ON : RT_WHEN_OFF, .shard_stage = k->zero },
+		.ranks = { .sequence = p->q->model.sp, .shard = k->zero ? RT_WHEN_ON : RT_WHEN_OFF, .shard_stage = k->zero },
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(optimizers); i++)
@@ -200,6 +201,7 @@ static int check_train(const struct planner *p, const struct split *k, struct gt
 	o.batch = p->batch / (uint64_t)k->dp;
 	o.ranks = (uint64_t)k->dp * (uint64_t)k->tp * (uint64_t)k->pp;
 	o.tp = (uint64_t)k->tp;
+	o.sp = k->tp > 1 && p->q->model.sp;
 	o.pp = (uint64_t)k->pp;
 	o.shard = stages[k->zero];
 	return bn_train_check(&o, &full, err);
@@ -296,11 +298,13 @@ static json_t *document(const struct planner *p)
 
 	for (size_t i = 0; i < p->n; i++)
 		json_array_append_new(rows, split_json(&p->split[i]));
-	return json_pack("{s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:O}",
+	return json_pack("{s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:b, "
+			 "s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:O}",
 			 "schema", BN_PLAN_PARALLEL_SCHEMA, "model", p->model->name, "parameters",
 			 (json_int_t)p->split[0].most.parameters, "layers", (json_int_t)p->o.layers, "device",
 			 q->gpus ? "gpu" : "cpu", "ranks", (json_int_t)q->ranks, "batch", (json_int_t)p->batch, "seq",
-			 (json_int_t)p->o.seq, "amp", p->o.amp ? p->o.amp : "fp32", "optimizer", p->o.optimizer, "memory_bytes",
+			 (json_int_t)p->o.seq, "sp", q->model.sp,
+			 "amp", p->o.amp ? p->o.amp : "fp32", "optimizer", p->o.optimizer, "memory_bytes",
 			 (json_int_t)q->memory_bytes, "reserve_bytes", (json_int_t)q->reserve_bytes, "flops_per_s",
 			 gt_json_real(q->rates.flops_per_s), "reduced_flops_per_s", gt_json_real(q->rates.reduced_flops_per_s),
 			 "bytes_per_s", gt_json_real(q->rates.bytes_per_s), "link_bytes_per_s", gt_json_real(q->link_bytes_per_s),

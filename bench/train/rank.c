@@ -114,6 +114,7 @@ static struct rt_ddp_options ddp_options(const struct bn_training *r)
 	return (struct rt_ddp_options){
 		.comm = r->mesh.group[RT_DIM_DATA],
 		.tensor = r->mesh.group[RT_DIM_TENSOR],
+		.sequence = r->o.sp,
 		.weight = (double)r->rows / (double)r->all_rows,
 		.overlap = when(r->o.overlap),
 		.shard = shard_stage(r->o.shard) ? RT_WHEN_ON : when(r->o.shard),

@@ -28,7 +28,8 @@ static int fail_different(struct rt_comm *c, const struct number *n, struct gt_e
 int bn_train_agree(struct rt_comm *c, const struct bn_train_options *o, struct gt_err *err)
 {
 	const struct number all[] = {
-		{ "tp", o->tp }, { "pp", o->pp }, { "microbatches", o->microbatches }, { "batch", o->batch }, { "accum", o->accum },
+		{ "tp", o->tp }, { "sp", o->sp }, { "pp", o->pp },
+		{ "microbatches", o->microbatches }, { "batch", o->batch }, { "accum", o->accum },
 		{ "steps", o->steps }, { "warmup", o->warmup }, { "seq", o->seq }, { "layers", o->layers }, { "width", o->width },
 		{ "heads", o->heads }, { "vocab", o->vocab }, { "size", o->size }, { "patch", o->patch }, { "seed", o->seed },
 		{ "schedule gpipe", gt_streq(o->schedule, "gpipe") },

@@ -113,6 +113,7 @@ static void run_dropout(const struct rt_cpu *cpu, const struct rt_call *c, const
 	uint64_t key = rt_random_u64(run->seed, RT_DROPOUT_STREAM + (uint64_t)c->attr.stream, (uint64_t)run->batch);
 	double rate = run->eval ? 0 : (double)c->attr.rate;
 	uint32_t limit = (uint32_t)(rate * 4294967296.0);
+	int64_t first = c->attr.first_row * rt_cols(c->in[0]);
 	int team = rt_cpu_team(cpu, 8.0 * (double)n);
 
 #pragma omp parallel num_threads(team) if (team > 1)
@@ -120,7 +121,7 @@ static void run_dropout(const struct rt_cpu *cpu, const struct rt_call *c, const
 		int64_t lo, hi;
 
 		rt_part(n, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
-		cpu->simd->dropout(rt_f32(c->out[0]) + lo, rt_f32(c->in[0]) + lo, hi - lo, (uint64_t)lo, key, limit,
+		cpu->simd->dropout(rt_f32(c->out[0]) + lo, rt_f32(c->in[0]) + lo, hi - lo, (uint64_t)(first + lo), key, limit,
 				   (float)(1 / (1 - rate)), c->attr.accumulate & 1);
 	}
 }
@@ -135,6 +136,16 @@ static void run_reshape(const struct rt_cpu *cpu, const struct rt_call *c, const
 }
 
 const struct rt_cpu_kernel rt_cpu_reshape = { .run = run_reshape };
+
+/* out: y (N/parts,C) = block `part` of x (N,C) */
+static void run_own_rows(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	uint64_t bytes = rt_node_bytes(c->out[0]);
+
+	memcpy(c->out[0]->data, (const char *)c->in[0]->data + (uint64_t)c->attr.part * bytes, bytes);
+}
+
+const struct rt_cpu_kernel rt_cpu_own_rows = { .run = run_own_rows };
 
 /* One thread, in double; for checks. */
 static void run_dot(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)

@@ -32,6 +32,15 @@ static bool belongs(const struct rt_call *c, int dim)
 	return c->op->collective == RT_GROUP_CALL && c->attr.dim == dim;
 }
 
+static uint64_t input_bytes(const struct rt_call *c)
+{
+	uint64_t bytes = 0;
+
+	for (int k = 0; k < RT_MAX_IO && c->in[k]; k++)
+		bytes += rt_node_bytes(c->in[k]);
+	return bytes;
+}
+
 /* Returns the bytes of the largest place that a call of the plan needs, in whole cache lines. */
 static uint64_t largest_place(const struct rt_plan *plan, int dim)
 {
@@ -39,7 +48,7 @@ static uint64_t largest_place(const struct rt_plan *plan, int dim)
 
 	for (int i = 0; i < plan->ir.n_calls; i++)
 		if (belongs(plan->ir.calls[i], dim))
-			bytes = GT_MAX(bytes, (rt_node_bytes(plan->ir.calls[i]->in[0]) + 63) / 64 * 64);
+			bytes = GT_MAX(bytes, (input_bytes(plan->ir.calls[i]) + 63) / 64 * 64);
 	return bytes;
 }
 
@@ -67,7 +76,7 @@ static uint64_t hash_of(const struct rt_plan *plan, int dim, uint64_t hash)
 {
 	for (int i = 0; i < plan->ir.n_calls; i++) {
 		const struct rt_call *c = plan->ir.calls[i];
-		uint64_t what[2] = { c->op->id, belongs(c, dim) ? rt_node_bytes(c->in[0]) : 0 };
+		uint64_t what[2] = { c->op->id, belongs(c, dim) ? input_bytes(c) : 0 };
 
 		if (belongs(c, dim))
 			hash = gt_hash64(what, sizeof(what), hash);
@@ -173,17 +182,18 @@ static int complete(struct group *k, struct rt_coll *coll, struct gt_err *err)
 	return r;
 }
 
-static int all_reduce(struct group *k, const struct rt_call *c, char *place, struct gt_err *err)
+static int all_reduce(struct group *k, const struct rt_call *c, const char *place, struct gt_err *err)
 {
 	struct rt_coll *coll = &k->sum[k->place];
 	int r;
 
-	coll->n = rt_shape_elements(&c->in[0]->shape);
+	coll->n = (int64_t)(input_bytes(c) / sizeof(float));
 	r = complete(k, coll, err);
-	if (r)
-		return r;
-	memcpy(c->out[0]->data, place, rt_node_bytes(c->out[0]));
-	return 0;
+	for (int i = 0; !r && i < RT_MAX_IO && c->out[i]; i++) {
+		memcpy(c->out[i]->data, place, rt_node_bytes(c->out[i]));
+		place += rt_node_bytes(c->out[i]);
+	}
+	return r;
 }
 
 static int all_gather(struct group *k, const struct rt_call *c, struct gt_err *err)
@@ -219,7 +229,7 @@ static int reduce_scatter(struct group *k, const struct rt_call *c, int threads,
 
 double rt_groups_call_bytes(const struct rt_call *c, int size)
 {
-	double bytes = (double)rt_node_bytes(c->in[0]), others = size - 1;
+	double bytes = (double)input_bytes(c), others = size - 1;
 
 	if (rt_is(c, RT_OP_ALL_GATHER))
 		return bytes * others;
@@ -229,10 +239,13 @@ double rt_groups_call_bytes(const struct rt_call *c, int size)
 int rt_groups_run(struct rt_groups *g, const struct rt_call *c, struct gt_err *err)
 {
 	struct group *k = &g->group[c->attr.dim];
-	char *place = k->window.base + (size_t)k->place * k->place_bytes;
+	char *place = k->window.base + (size_t)k->place * k->place_bytes, *to = place;
 	int r;
 
-	memcpy(place, c->in[0]->data, rt_node_bytes(c->in[0]));
+	for (int i = 0; i < RT_MAX_IO && c->in[i]; i++) {
+		memcpy(to, c->in[i]->data, rt_node_bytes(c->in[i]));
+		to += rt_node_bytes(c->in[i]);
+	}
 	if (rt_is(c, RT_OP_ALL_REDUCE))
 		r = all_reduce(k, c, place, err);
 	else if (rt_is(c, RT_OP_ALL_GATHER))

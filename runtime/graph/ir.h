@@ -84,7 +84,9 @@ struct rt_attr {
 	void *arg;		     /* argument of the user-defined op */
 	int dim;	     /* collective: enum rt_dim of its group */
 	int parts, part;     /* collective, softmax_part: ranks of the group, and the own index */
-	int64_t first_row, whole_rows; /* part of a vocabulary: its first row, and all rows; whole_rows 0: not split */
+	bool equal;	     /* all_gather: all ranks compute the same from the result */
+	int64_t first_row, whole_rows; /* part of a vocabulary: its first row, and all rows; whole_rows 0: not split. dropout:
+					* index of the first row in the whole tensor */
 	unsigned accumulate; /* bit i: add to out[i] instead of assigning */
 	uint64_t slice_bytes;
 	int64_t padded_cols; /* linear_cross_entropy: multiplied columns of the logits, if more than the weight has rows */

@@ -3,11 +3,14 @@
  * Collectives among the ranks of group attr.dim, which has attr.parts ranks. pass/tensor.c emits them, ddp/groups.c runs
  * them. x_r is the tensor of rank r.
  *
- * all_reduce:     y = sum of x_r; equal in all ranks. The gradient of each x_r is dy, which is equal in all ranks.
+ * all_reduce:     y = sum of x_r; equal in all ranks. The gradient of each x_r is dy, which is equal in all ranks. Further
+ *                 pairs in[k], out[k] are summed at the same time.
  * replicate:      y = x, which is equal in all ranks, for ops that differ between the ranks. Each rank has a part of dx,
  *                 so dx is the sum of dy_r. pass/tensor.c removes the call once the gradients are known.
- * all_gather:     y (parts,…) = x_0, x_1, … one after the other. The gradient is a reduce_scatter.
+ * all_gather:     y (parts,…) = x_0, x_1, … one after the other. The gradient is a reduce_scatter. With attr.equal all ranks
+ *                 compute the same from y, so dy is equal and the gradient is the own block of it.
  * reduce_scatter: y = block r of the sum of x_r (parts,…) in rank r. The gradient is an all_gather.
+ * own_rows:       y = block r of x in rank r, where x is equal in all ranks. Sends nothing. The gradient is an all_gather.
  */
 #include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
@@ -36,10 +39,10 @@ static void replicate_gradient(struct rt_ad *ad, const struct rt_call *c)
 
 static void all_gather_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
-	through(ad, c, RT_OP_REDUCE_SCATTER);
+	through(ad, c, c->attr.equal ? RT_OP_OWN_ROWS : RT_OP_REDUCE_SCATTER);
 }
 
-static void reduce_scatter_gradient(struct rt_ad *ad, const struct rt_call *c)
+static void block_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	through(ad, c, RT_OP_ALL_GATHER);
 }
@@ -47,7 +50,8 @@ static void reduce_scatter_gradient(struct rt_ad *ad, const struct rt_call *c)
 const struct rt_op rt_op_all_reduce = {
 	.id = RT_OP_ALL_REDUCE,
 	.name = "all_reduce",
-	.inplace = RT_INPLACE(0, 0),
+	.inplace = RT_INPLACE(0, 0) | RT_INPLACE(1, 1) | RT_INPLACE(2, 2) | RT_INPLACE(3, 3) | RT_INPLACE(4, 4) |
+		   RT_INPLACE(5, 5) | RT_INPLACE(6, 6) | RT_INPLACE(7, 7),
 	.collective = RT_GROUP_CALL,
 	.gradient = all_reduce_gradient,
 };
@@ -66,5 +70,10 @@ const struct rt_op rt_op_reduce_scatter = {
 	.id = RT_OP_REDUCE_SCATTER,
 	.name = "reduce_scatter",
 	.collective = RT_GROUP_CALL,
-	.gradient = reduce_scatter_gradient,
+	.gradient = block_gradient,
+};
+const struct rt_op rt_op_own_rows = {
+	.id = RT_OP_OWN_ROWS,
+	.name = "own_rows",
+	.gradient = block_gradient,
 };

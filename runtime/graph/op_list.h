@@ -77,6 +77,7 @@
 	X(ALL_REDUCE, all_reduce, RANKS) \
 	X(ALL_GATHER, all_gather, RANKS) \
 	X(REDUCE_SCATTER, reduce_scatter, RANKS) \
+	X(OWN_ROWS, own_rows, CPU) \
 	X(SHARD_SUM, shard_sum, CPU) \
 	X(SHARD_GATHER, shard_gather, CPU) \
 	X(BUCKET_START, bucket_start, RANKS) \

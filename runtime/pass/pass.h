@@ -65,7 +65,7 @@ extern const struct rt_pass rt_pass_prune, rt_pass_infer, rt_pass_batchnorm, rt_
 	rt_pass_gradients, rt_pass_update, rt_pass_fp8, rt_pass_narrow, rt_pass_pad, rt_pass_winograd, rt_pass_shard,
 	rt_pass_bucket, rt_pass_memplan;
 extern const struct rt_pass rt_pass_pipeline, rt_pass_stages, rt_pass_schedule;
-extern const struct rt_pass rt_pass_tensor, rt_pass_replicate, rt_pass_mask, rt_pass_qat;
+extern const struct rt_pass rt_pass_tensor, rt_pass_sequence, rt_pass_replicate, rt_pass_mask, rt_pass_qat;
 
 bool rt_plan_is_output(const struct rt_plan *p, const struct rt_node *n);
 /* Returns whether mixed precision gives output `slot` of the call a reduced-precision type; pass/precision.c. */

@@ -97,15 +97,21 @@ static double value_bytes(const struct rt_call *c)
 	return bytes;
 }
 
+/* Prepares an input of the next call among tensor parallel ranks. */
+static bool prepares(const struct rt_call *c)
+{
+	return rt_is(c, RT_OP_REPLICATE) || rt_is(c, RT_OP_ALL_GATHER) || rt_is(c, RT_OP_OWN_ROWS);
+}
+
 /*
- * A stage starts with a call that reads a parameter, so that fused calls stay together. It may also start with the call
- * that replicates the input of such a call among tensor parallel ranks.
+ * A stage starts with a call that reads a parameter, so that fused calls stay together. It may also start with the calls
+ * that prepare the inputs of such a call.
  */
 static bool can_start_stage(const struct rt_plan *p, int at)
 {
-	if (at > 0 && rt_is(p->ir.calls[at - 1], RT_OP_REPLICATE))
+	if (at > 0 && prepares(p->ir.calls[at - 1]))
 		return false;
-	return reads_param(p->ir.calls[at]) || rt_is(p->ir.calls[at], RT_OP_REPLICATE);
+	return reads_param(p->ir.calls[at]) || prepares(p->ir.calls[at]);
 }
 
 /* Finds the positions where a stage can start. */

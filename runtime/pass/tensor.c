@@ -11,6 +11,8 @@
  * Everything between a row layer and the next column layer is equal in all ranks. Parameters keep their names, and the
  * parts of one tensor are that tensor in a checkpoint (struct rt_cut).
  *
+ * Sequence parallelism (pass/sequence.c) divides the tokens there instead.
+ *
  * A linear layer is first assumed to be split by column. If its columns reach an op that needs whole rows, it is not.
  */
 #include <errno.h>
@@ -471,33 +473,3 @@ static int tensor(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 }
 
 const struct rt_pass rt_pass_tensor = { .name = "tensor", .run = tensor };
-
-/* ---- after the gradients ---- */
-
-/* Removes the replicates, whose result is their input, and counts the collectives. */
-static int replicate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
-{
-	int sums[2] = { 0 };
-	double bytes = 0;
-	char text[32];
-
-	(void)err;
-	for (int i = 0; i < p->ir.n_calls; i++) {
-		const struct rt_call *c = p->ir.calls[i];
-
-		if (rt_is(c, RT_OP_REPLICATE)) {
-			rt_replace_reads(p, c->out[0], c->in[0]);
-			rt_plan_remove(p, i--);
-		} else if (rt_is(c, RT_OP_ALL_REDUCE)) {
-			sums[c->phase != RT_PHASE_FORWARD]++;
-			bytes += (double)rt_node_bytes(c->in[0]);
-		}
-	}
-	if (!sums[0])
-		return 0;
-	gt_format_bytes(text, sizeof(text), (uint64_t)bytes);
-	gt_buf_printf(did, "%d sums over the ranks forward and %d backward, %s in each batch", sums[0], sums[1], text);
-	return 0;
-}
-
-const struct rt_pass rt_pass_replicate = { .name = "sums", .run = replicate };

@@ -7,7 +7,7 @@ Ranks that split a model compute what one rank computes, and use the same checkp
   True True True [1, 2, 4] True [2, 2, 2, 2]
   $ gpubench $T --steps 2 --ranks 2 --tp 2 | grep -E '^(tensor|sums|exchange)' | sed 's/[0-9.]* ms/T ms/'
   tensor     each of 2 ranks has a part of 4 pairs of layers and of the vocabulary
-  sums       5 sums over the ranks forward and 5 backward, 80.0 KiB in each batch
+  sums       sums and gathers over the ranks: 5 and 1 forward, 5 and 0 backward, 80.5 KiB in each batch
   exchange   6.9 KiB and T ms among 2 tensor parallel ranks
   $ for m in gpt2 bert vit mlp; do s='--seq 8 --layers 1 --width 32 --heads 4 --vocab 101'; test $m = vit && s='--layers 1 --width 32 --heads 4 --size 32'; test $m = mlp && s=; for tp in 1 4; do gpubench train $m $s --batch 2 --steps 3 --warmup 0 --threads 1 --quiet --ranks $tp --tp $tp --json | python3 -c 'import json, sys; print("%.4f" % json.load(sys.stdin)["loss"])'; done | uniq | wc -l; done
   1
@@ -21,6 +21,24 @@ Ranks that split a model compute what one rank computes, and use the same checkp
   True
   True
   True
+
+With --sp the ranks also split the tokens between these layers. A rank needs less memory and sends more.
+
+  $ gpubench $T --steps 50 --ranks 4 --tp 4 --sp --json > sp.json
+  $ python3 -c 'import json; a, b = (json.load(open(f"{i}.json")) for i in (1, "sp")); print(abs(a["loss"] - b["loss"]) < 1e-4, b["sp"])'
+  True True
+  $ for o in "" --sp; do gpubench $T --seq 64 --layers 6 --width 64 --batch 8 --steps 2 --ranks 4 --tp 4 $o --json > wide$o.json; done
+  $ python3 -c 'import json; a, b = (json.load(open(f"wide{i}.json")) for i in ("", "--sp")); print(b["planned_bytes"] < 0.8 * a["planned_bytes"], 1 < b["groups"]["tensor"]["sent_bytes"] / a["groups"]["tensor"]["sent_bytes"] < 1.3)'
+  True True
+  $ gpubench $T --steps 2 --ranks 2 --tp 2 --sp | grep -E '^(sequence|sums)'
+  sequence   each of 2 ranks has 1/2 of the tokens between layers: 5 sums scattered, 5 inputs gathered
+  sums       sums and gathers over the ranks: 5 and 6 forward, 7 and 10 backward, 142 KiB in each batch
+  $ gpubench $T --ranks 4 --tp 4 --batch 3 --seq 15 --sp
+  gpubench: rank *: embedding: 45 tokens of a batch cannot be divided among 4 tensor parallel ranks (glob)
+  [64]
+  $ gpubench $T --sp
+  gpubench: --sp needs --tp of at least 2
+  [64]
 
 Bad splits end before any work with both numbers.
 

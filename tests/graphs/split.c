@@ -128,6 +128,7 @@ static int split_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	if (!r)
 		r = rt_compile(mg.g, mg.loss, &opt, &one, err);
 	opt.ranks.tensor = mesh.group[RT_DIM_TENSOR];
+	opt.ranks.sequence = j->m->how[5] % 2;
 	opt.pipeline.comm = mesh.group[RT_DIM_PIPELINE];
 	if (!r)
 		r = rt_compile(mg.g, mg.loss, &opt, &p, err);

@@ -70,13 +70,13 @@ def distance(got, want):
     return max((float(np.abs(got[name] - x).max()) / max(float(np.abs(x).max()), 1e-30), name) for name, x in want.items())
 
 
-def options(dp, tp, pp, shard=None):
+def options(dp, tp, pp, shard=None, sp=False):
     more = ["--batch", BATCH // dp, "--ranks", dp * tp * pp, "--tp", tp, "--pp", pp]
-    return more + (["--shard", shard] if shard else [])
+    return more + (["--shard", shard] if shard else []) + (["--sp"] if sp else [])
 
 
 def splits():
-    """All splits of 1, 2 and 4 ranks and their stages of sharding."""
+    """All splits of 1, 2 and 4 ranks, their stages of sharding, with and without sequence parallelism."""
     for ranks in (1, 2, 4):
         for tp in (1, 2, 4):
             for pp in (1, 2, 4):
@@ -84,7 +84,9 @@ def splits():
                     continue
                 dp = ranks // (tp * pp)
                 for shard in [None] if dp == 1 else [None, 1] if pp > 1 else [None, 1, 2, 3]:
-                    yield dp, tp, pp, shard
+                    yield dp, tp, pp, shard, False
+                    if tp > 1:
+                        yield dp, tp, pp, shard, True
 
 
 def possible(model, tp, pp):
@@ -103,17 +105,17 @@ def compare_splits(model, all_splits):
     want = first_step(model, "one.st", "--batch", BATCH)
     loss = train(model, "--batch", BATCH, "--steps", UPDATES)["loss"]
     last = "one.st"
-    for dp, tp, pp, shard in all_splits:
-        name = f"{model}: dp {dp} x tp {tp} x pp {pp}" + (f", --shard {shard}" if shard else "")
+    for dp, tp, pp, shard, sp in all_splits:
+        name = f"{model}: dp {dp} x tp {tp} x pp {pp}" + (f", --shard {shard}" if shard else "") + (", --sp" if sp else "")
         if not possible(model, tp, pp):
             continue
         try:
-            off, tensor = distance(first_step(model, "split.st", *options(dp, tp, pp, shard)), want)
+            off, tensor = distance(first_step(model, "split.st", *options(dp, tp, pp, shard, sp)), want)
             point(off <= 1e-6, f"{name}: gradients of the first step", f"{tensor} differs by {off:.2g}")
-            off = abs(train(model, *options(dp, tp, pp, shard), "--steps", UPDATES)["loss"] - loss)
+            off = abs(train(model, *options(dp, tp, pp, shard, sp), "--steps", UPDATES)["loss"] - loss)
             point(off < 1e-4, f"{name}: loss after {UPDATES} updates", f"differs by {off:.2g}")
             # at a learning rate of 0 the parameters stay as they were loaded
-            train(model, *options(dp, tp, pp, shard), "--steps", 1, "--lr", 0, "--optimizer", "sgd", "--resume", last,
+            train(model, *options(dp, tp, pp, shard, sp), "--steps", 1, "--lr", 0, "--optimizer", "sgd", "--resume", last,
                   "--save", "next.st")
             same = {k: v for k, v in tensors("next.st").items() if not k.startswith("optimizer.")}
             off, tensor = distance(same, {k: v for k, v in tensors("one.st").items() if k in same})
@@ -128,7 +130,7 @@ def compare_with_one_rank():
     for model in ("gpt2", "llama"):
         compare_splits(model, list(splits()))
     for model in ("bert", "vit", "mlp"):
-        compare_splits(model, [(1, 2, 2, None), (2, 2, 1, 3), (2, 1, 2, 1)])
+        compare_splits(model, [(1, 2, 2, None, False), (1, 2, 2, None, True), (2, 2, 1, 3, True), (2, 1, 2, 1, False)])
     run = subprocess.run([TOOL, "train", "bert", *SIZES, "--layers", "1", "--batch", "2", "--steps", "1", "--warmup", "0", "--threads",
                           "1", "--quiet", "--tp", "2", "--pp", "9"], capture_output=True, text=True)
     point(run.returncode == 0, "bert of one layer: as many stages with --tp 2 as without", run.stderr)

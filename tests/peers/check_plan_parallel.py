@@ -41,13 +41,14 @@ def plan(model, sizes, *more):
 
 def train(model, sizes, k, steps=STEPS):
     options = ["--ranks", str(RANKS), "--tp", str(k["tp"]), "--pp", str(k["pp"]), "--batch", str(BATCH // k["dp"])]
+    options += ["--sp"] if k.get("sp") else []
     options += ["--shard", str(k["zero"]) if k["zero"] else "off"] if k["dp"] > 1 else []
     return output("train", model, *sizes, *options, "--microbatches", str(k["microbatches"]), "--threads", "1", "--steps",
                   str(steps), "--warmup", str(WARMUP), "--quiet")
 
 
 def name_of(k):
-    return f"dp {k['dp']}, tp {k['tp']}, pp {k['pp']}, ZeRO {k['zero']}"
+    return f"dp {k['dp']}, tp {k['tp']}, pp {k['pp']}, ZeRO {k['zero']}{', sp' if k.get('sp') else ''}"
 
 
 def reported(doc, k):
@@ -68,7 +69,9 @@ def differences(k, got):
 
 def check_counts():
     for model, sizes in SIZES.items():
-        for k in sorted(plan(model, sizes, *RATES)["splits"], key=lambda k: (k["tp"], k["pp"], k["zero"])):
+        splits = plan(model, sizes, *RATES)["splits"]
+        splits += [{**k, "sp": True} for k in plan(model, sizes, *RATES, "--sp")["splits"] if k["tp"] > 1]
+        for k in sorted(splits, key=lambda k: (k["tp"], k["pp"], k["zero"])):
             tap.rule(f"{model}, {name_of(k)}: memory and sent bytes are as predicted",
                      differences(k, reported(train(model, sizes, k), k)))
 

@@ -14,7 +14,7 @@
 #define VOCAB	61 /* not divisible by any number of ranks */
 #define UPDATES 50
 
-enum model { GPT, BERT, VIT, MLP, LLAMA, GATED };
+enum model { GPT, BERT, VIT, MLP, LLAMA, GATED, DROPOUT };
 
 static struct rt_node *dense(struct rt_graph *g, const char *name, struct rt_node *x, int64_t in, int64_t out)
 {
@@ -47,7 +47,8 @@ static struct rt_node *gated_block(struct rt_graph *g, int64_t rows, bool side_b
 
 static struct rt_node *declare(struct rt_graph *g, enum model model, int64_t rows)
 {
-	const struct rt_gpt_config text = { .batch = rows, .seq = LEN, .layers = 2, .width = 32, .heads = 4, .vocab = VOCAB };
+	const struct rt_gpt_config text = { .batch = rows, .seq = LEN, .layers = 2, .width = 32, .heads = 4, .vocab = VOCAB,
+					    .dropout = model == DROPOUT ? 0.2f : 0 };
 	const struct rt_vit_config image = { .batch = rows, .size = 16, .patch = 8, .layers = 2, .width = 32, .heads = 4,
 					     .classes = 10 };
 
@@ -214,6 +215,20 @@ static const struct split splits[] = {
 	{ GPT, 2, 1, { .optimizer = ADAM, .debug.no_fuse = true } },
 	{ GPT, 2, 1, { .optimizer = ADAM, .debug.poison = true } },
 	{ GPT, 4, 1, { .optimizer = ADAM, .precision.scaler = { .use = RT_SCALER_ON } } },
+	{ DROPOUT, 2, 1, { .optimizer = ADAM } },
+	{ GPT, 2, 1, { .optimizer = ADAM, .ranks.sequence = true } },
+	{ GPT, 4, 1, { .optimizer = ADAM, .ranks.sequence = true } },
+	{ GPT, 2, 2, { .optimizer = SGD, .clip_norm = 0.5, .accum = 2, .ranks.sequence = true } },
+	{ BERT, 4, 1, { .optimizer = SGD, .ranks.sequence = true } },
+	{ VIT, 2, 1, { .optimizer = ADAM, .ranks.sequence = true } },
+	{ MLP, 4, 1, { .optimizer = SGD, .ranks.sequence = true } },
+	{ LLAMA, 4, 1, { .optimizer = ADAM, .ranks.sequence = true } },
+	{ GATED, 2, 1, { .optimizer = ADAM, .ranks.sequence = true } },
+	{ GPT, 2, 1, { .optimizer = ADAM, .memory.checkpoint = 2, .ranks.sequence = true } },
+	{ GPT, 2, 1, { .optimizer = ADAM, .debug.no_fuse = true, .ranks.sequence = true } },
+	{ GPT, 2, 1, { .optimizer = ADAM, .debug.poison = true, .ranks.sequence = true } },
+	{ DROPOUT, 2, 1, { .optimizer = ADAM, .ranks.sequence = true } },
+	{ DROPOUT, 4, 1, { .optimizer = ADAM, .ranks.sequence = true } },
 };
 
 START_TEST(split_models_train_like_one_rank)
