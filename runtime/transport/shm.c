@@ -66,10 +66,13 @@ static int missing(const struct rt_coll *k, const struct rt_team *team, int stag
 
 static int shm_alive(struct rt_comm *c, struct gt_err *err)
 {
-	const struct rt_shm *root = rt_comm_root(c)->shm;
+	const struct rt_comm *first = rt_comm_root(c);
+	struct rt_shm *root = first->shm;
 	int dead = atomic_load(&root->dead);
+	int64_t now_ms = (int64_t)(gt_now_s() * 1e3);
 
-	atomic_store(&c->shm->rank[c->rank].polled_ms, (int64_t)(gt_now_s() * 1e3));
+	atomic_store(&c->shm->rank[c->rank].polled_ms, now_ms);
+	atomic_store(&root->rank[first->rank].polled_ms, now_ms);
 	if (!dead)
 		return 0;
 	if (dead < 0)
@@ -263,7 +266,14 @@ static void set_awaited(struct rt_comm *c, int rank)
 	atomic_store(&root->shm->rank[root->rank].waits_for, rank < 0 ? 0 : in_root(c, rank) + 1);
 }
 
-/* Returns the rank for which `rank` waits. If that rank also waits, in any group, follows the chain to its end. */
+/* Returns whether a rank that waits has not polled for half the time limit: it was stopped, and its wait says nothing. */
+static bool is_stopped(const struct rt_comm *root, int rank)
+{
+	return gt_now_s() * 1e3 - (double)atomic_load(&root->shm->rank[rank].polled_ms) > 500 * root->timeout_s;
+}
+
+/* Returns the rank for which `rank` waits. If that rank also waits, in any group, follows the chain to its end, or to a
+ * rank that was stopped while it waited. */
 static int find_missing(struct rt_comm *c, int rank)
 {
 	struct rt_comm *root = rt_comm_root(c);
@@ -272,7 +282,7 @@ static int find_missing(struct rt_comm *c, int rank)
 	for (int i = 0; i < root->size; i++) {
 		int next = atomic_load(&root->shm->rank[at].waits_for) - 1;
 
-		if (next < 0 || next == root->rank)
+		if (next < 0 || next == root->rank || (at != root->rank && is_stopped(root, at)))
 			break;
 		at = next;
 	}

@@ -2,9 +2,11 @@
 /* Groups of some of the ranks, and ranks in a grid. */
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
+#include "runtime/transport/transport.h"
 #include "tests/unit/check_comm.h"
 
 #define FLOATS	1000
@@ -162,6 +164,40 @@ static int lose_one(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
+/* Rank 2 stops rank 3 while rank 3 waits for rank 2. Then all ranks wait, directly or not, for rank 3. */
+static int stop_one(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	rt_auto_mesh m = { 0 };
+	double pid[RT_MAX_RANKS];
+	int r;
+
+	(void)arg;
+	rt_comm_set_timeout(c, 4);
+	r = rt_mesh_open(c, (const int[]){ 2, 2, 1 }, &m, err);
+	if (!r)
+		r = rt_comm_gather(c, getpid(), pid, err);
+	for (int i = 0; !r && i < 10; i++) {
+		double all[RT_MAX_RANKS];
+
+		if (rt_comm_rank(c) == 2 && i == 4) {
+			while (!atomic_load(&c->shm->rank[3].waits_for))
+				sched_yield();
+			kill((pid_t)pid[3], SIGSTOP);
+		}
+		r = rt_comm_gather(m.group[i % 2], i, all, err);
+	}
+	return r;
+}
+
+START_TEST(a_rank_that_is_stopped_while_it_waits_is_named)
+{
+	struct gt_err err = { 0 };
+
+	ck_assert_int_lt(rt_group_run(&(struct rt_group){ .ranks = 4, .grace_s = 0.5 }, stop_one, NULL, &err), 0);
+	ck_assert_msg(strstr(err.msg, "rank 3 has not arrived for 4 s") != NULL, "%s", err.msg);
+}
+END_TEST
+
 START_TEST(a_rank_lost_in_a_group_ends_all_ranks_with_its_name)
 {
 	static const char *const want[] = { "rank 3: killed by signal 9 (Killed)", "rank 3: the disk is full",
@@ -220,6 +256,7 @@ TCase *case_groups(void)
 	tcase_add_loop_test(t, groups_of_a_grid_work_on_their_own, 0, GT_ARRAY_SIZE(grids));
 	tcase_add_test(t, groups_can_be_divided_and_made_again);
 	tcase_add_loop_test(t, a_rank_lost_in_a_group_ends_all_ranks_with_its_name, 0, 3);
+	tcase_add_test(t, a_rank_that_is_stopped_while_it_waits_is_named);
 	tcase_add_test(t, ranks_with_different_grids_are_reported);
 	tcase_add_test(t, a_grid_of_another_size_is_refused);
 	return t;
