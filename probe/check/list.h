@@ -85,6 +85,7 @@
 	CHECK(rdma_firmware) \
 	CHECK(rdma_gid) \
 	CHECK(rdma_mtu) \
+	CHECK(rdma_pfc) \
 	CHECK(throttle) \
 	CHECK(persistence) \
 	CHECK(cpu_features) \

@@ -285,3 +285,47 @@ const struct pr_check pr_check_rdma_mtu = {
 					  .pass = "active RoCE ports of the same model have the same MTU",
 					  .skip = "no two active RoCE ports" },
 };
+
+/* Formats the mask of priorities: "priority 3", "priorities 3,4" or "no priority". */
+static const char *priorities(struct pr_num mask, char *buf, size_t size)
+{
+	gt_auto_set set = { 0 };
+	gt_autofree char *list = NULL;
+
+	for (unsigned i = 0; i < 8; i++)
+		if (mask.v >> i & 1)
+			gt_set_add(&set, i);
+	list = gt_set_format(&set);
+	snprintf(buf, size, "%s%s", !*list ? "no priority" : gt_set_count(&set) > 1 ? "priorities " : "priority ", list);
+	return buf;
+}
+
+static enum verdict pfc(const struct pr_host *h, const struct pr_rdma_port *p, const struct pr_rdma_port *q,
+			struct pr_finding *f)
+{
+	const struct pr_net *a = net_of(h, p), *b = net_of(h, q);
+	char one[32], two[32];
+
+	if (!p->ethernet || !is_active(p) || !a || !pr_has(a->pfc))
+		return NOT_CONCERNED;
+	if (are_roce_siblings(p, q) && b && pr_has(b->pfc) && a->pfc.v < b->pfc.v) {
+		pr_set(f, PR_WARN, "%s (%s) has PFC for %s, but %s (%s) of the same model for %s", p->device, a->shown,
+		       priorities(a->pfc, one, sizeof(one)), q->device, b->shown, priorities(b->pfc, two, sizeof(two)));
+		pr_remedy(f, "Ask the network administrator which priorities the switch protects. Compare both, and set "
+			     "all ports alike:\n  dcb pfc show dev %s\n  dcb pfc show dev %s",
+			  a->name, b->name);
+		return FOUND;
+	}
+	pr_set(f, PR_PASS, "active RoCE ports have PFC for %s%s", priorities(a->pfc, one, sizeof(one)),
+	       a->pfc.v ? "" : ": RoCE relies on ECN and on retransmission");
+	return FINE;
+}
+const struct pr_check pr_check_rdma_pfc = {
+	.id = "rdma.pfc",
+	.title = "RoCE ports have different flow control",
+	.story = "With priority flow control (PFC) a switch pauses a port before it drops RoCE packets. It works only if cards and "
+		 "switch protect the same priority. A port without it loses packets under load, and all ranks wait while it sends "
+		 "them again.",
+	.run = run_rule,
+	.rule = &(const struct port_rule){ .judge = pfc, .skip = "no active RoCE port reports its flow control (PFC)" },
+};

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ring buffers and queues of network cards (linux/ethtool.h). They are queried through a socket, so a captured host has
- * the results of all cards as the fact "ethtool", one line each. */
+/* Ring buffers, queues and flow control of network cards. They are queried through sockets, so a captured host has the
+ * results of all cards as the fact "ethtool": a line for rings and queues, and one for priority flow control (PFC). */
+#include <linux/dcbnl.h>
 #include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -25,6 +27,70 @@ static struct pr_num positive(uint32_t v)
 	return v ? pr_value(v) : (struct pr_num){ PR_ABSENT, 0 };
 }
 
+/* ---- priority flow control ------------------------------------------------------------------------------------- */
+
+/* PFC (IEEE 802.1Qbb) is read by rtnetlink (linux/dcbnl.h). The kernel answers within send(). Reading needs no privilege. */
+struct request {
+	struct nlmsghdr head;
+	struct dcbmsg dcb;
+	struct rtattr name;
+	char text[RTA_ALIGN(IFNAMSIZ)];
+};
+
+/* Returns the attribute of this type in a list of len bytes; NULL: none. */
+static const struct rtattr *find_attribute(const void *list, size_t len, unsigned type)
+{
+	const struct rtattr *a = list;
+
+	for (int left = (int)len; RTA_OK(a, left); a = RTA_NEXT(a, left))
+		if ((a->rta_type & NLA_TYPE_MASK) == type)
+			return a;
+	return NULL;
+}
+
+/* Parses the answer. Returns whether it has a PFC state. */
+static bool parse(const char *answer, size_t len, struct pr_num *ret)
+{
+	const struct nlmsghdr *head = (const void *)answer;
+	size_t skip = NLMSG_LENGTH(NLMSG_ALIGN(sizeof(struct dcbmsg)));
+	const struct rtattr *a;
+	struct ieee_pfc pfc;
+
+	if (len < skip || head->nlmsg_type != RTM_GETDCB)
+		return false;
+	a = find_attribute(answer + skip, len - skip, DCB_ATTR_IEEE);
+	a = a ? find_attribute(RTA_DATA(a), RTA_PAYLOAD(a), DCB_ATTR_IEEE_PFC) : NULL;
+	if (!a || RTA_PAYLOAD(a) < sizeof(pfc))
+		return false;
+	memcpy(&pfc, RTA_DATA(a), sizeof(pfc));
+	*ret = pr_value(pfc.pfc_en);
+	return true;
+}
+
+static void query_pfc(struct pr_net *n)
+{
+	struct request q = { .head = { .nlmsg_type = RTM_GETDCB, .nlmsg_flags = NLM_F_REQUEST },
+			     .dcb = { .cmd = DCB_CMD_IEEE_GET },
+			     .name = { .rta_type = DCB_ATTR_IFNAME } };
+	gt_autoclose int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	_Alignas(struct nlmsghdr) char answer[16384];
+	size_t len = strlen(n->name) + 1;
+	ssize_t got;
+
+	if (fd < 0 || len > IFNAMSIZ)
+		return;
+	memcpy(q.text, n->name, len);
+	q.name.rta_len = (unsigned short)RTA_LENGTH(len);
+	q.head.nlmsg_len = (unsigned)(offsetof(struct request, name) + RTA_ALIGN(q.name.rta_len));
+	if (send(fd, &q, q.head.nlmsg_len, 0) < 0)
+		return;
+	got = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
+	if (got > 0)
+		parse(answer, (size_t)got, &n->pfc);
+}
+
+/* ---- rings and queues ------------------------------------------------------------------------------------------ */
+
 static void query_card(struct pr_net *n)
 {
 	struct ethtool_ringparam ring = { .cmd = ETHTOOL_GRINGPARAM };
@@ -37,6 +103,8 @@ static void query_card(struct pr_net *n)
 		n->rx_ring = positive(ring.rx_pending);
 		n->rx_ring_max = positive(ring.rx_max_pending);
 	}
+	if (pr_is_fast(n))
+		query_pfc(n);
 	if (query(fd, n->name, &ch)) {
 		n->channels = positive(ch.combined_count);
 		n->channels_max = positive(ch.max_combined);
@@ -53,8 +121,11 @@ static void read_fact(struct gt_fsroot *fs, struct pr_net *n)
 		size_t len = strcspn(line, " ");
 		uint32_t v[4];
 
-		if (len != strlen(n->name) || strncmp(line, n->name, len) ||
-		    sscanf(line + len, " ring %u of %u queues %u of %u", &v[0], &v[1], &v[2], &v[3]) != 4)
+		if (len != strlen(n->name) || strncmp(line, n->name, len))
+			continue;
+		if (sscanf(line + len, " pfc %x", &v[0]) == 1 && v[0] <= 0xff)
+			n->pfc = pr_value(v[0]);
+		if (sscanf(line + len, " ring %u of %u queues %u of %u", &v[0], &v[1], &v[2], &v[3]) != 4)
 			continue;
 		n->rx_ring = positive(v[0]);
 		n->rx_ring_max = positive(v[1]);
@@ -65,7 +136,7 @@ static void read_fact(struct gt_fsroot *fs, struct pr_net *n)
 
 void pr_read_ethtool(struct gt_fsroot *fs, struct pr_net *n)
 {
-	n->rx_ring.state = n->rx_ring_max.state = n->channels.state = n->channels_max.state = PR_UNKNOWN;
+	n->rx_ring.state = n->rx_ring_max.state = n->channels.state = n->channels_max.state = n->pfc.state = PR_UNKNOWN;
 	if (gt_fs_is_live(fs))
 		query_card(n);
 	else
@@ -82,6 +153,8 @@ char *pr_ethtool_fact(const struct pr_host *h)
 		if (pr_has(n->rx_ring) || pr_has(n->channels))
 			gt_buf_printf(&b, "%s ring %ld of %ld queues %ld of %ld\n", n->name, pr_or(n->rx_ring, 0),
 				      pr_or(n->rx_ring_max, 0), pr_or(n->channels, 0), pr_or(n->channels_max, 0));
+		if (pr_has(n->pfc))
+			gt_buf_printf(&b, "%s pfc %02x\n", n->name, (unsigned)n->pfc.v);
 	}
 	return b.len ? gt_buf_take(&b) : NULL;
 }

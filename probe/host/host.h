@@ -118,6 +118,7 @@ struct pr_net {
 	struct pr_str driver;
 	struct pr_num flags; /* the kernel's interface flags; bit 0: switched on */
 	struct pr_num rx_ring, rx_ring_max, channels, channels_max; /* values that ethtool -g and -l report */
+	struct pr_num pfc; /* mask of the priorities with priority flow control; unknown: the driver does not report it */
 	struct pr_num read_request; /* maximum bytes of one memory read by a fast port; unreadable: needs root */
 	struct gt_strv irqs; /* interrupt numbers */
 };
