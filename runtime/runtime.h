@@ -106,7 +106,7 @@ struct rt_node *rt_layernorm(struct rt_graph *g, struct rt_node *x, struct rt_no
  * (B,heads,T,T) scores are not stored. */
 struct rt_node *rt_attention(struct rt_graph *g, struct rt_node *qkv, int heads);
 /* Does the same with fewer heads of keys and values (grouped-query attention). qkv is (B,T,C + 2 kv_heads D) with D =
- * C/heads. heads / kv_heads consecutive heads share one key/value head. CUDA supports kv_heads = heads only. */
+ * C/heads. heads / kv_heads consecutive heads share one key/value head. */
 struct rt_node *rt_attention_grouped(struct rt_graph *g, struct rt_node *qkv, int heads, int kv_heads);
 /*
  * Causal attention of new tokens over all tokens so far. cache (B,2 kv_heads,P,D) is an rt_cache() with the keys, then the

@@ -101,9 +101,9 @@ const struct rt_case rt_cases[] = {
 	{ "attention.full.large.8x1", "attention_full(qkv[2,1,24], 1)" },
 	{ "attention.full.large.16x3", "attention_full(qkv[2,130,144], 3)" },
 	/* the device has no kernel for fewer key/value heads */
-	{ "attention.grouped", "attention_gqa(qkv[2,37,40], 4, 2)", .skip = RT_CASE_DEVICE },
-	{ "attention.grouped.one", "attention_gqa(qkv[2,13,35], 3, 1)", .skip = RT_CASE_DEVICE },
-	{ "attention.grouped.blocks", "attention_gqa(qkv[1,131,24], 6, 3)", .skip = RT_CASE_DEVICE },
+	{ "attention.grouped", "attention_gqa(qkv[2,37,40], 4, 2)" },
+	{ "attention.grouped.one", "attention_gqa(qkv[2,13,35], 3, 1)" },
+	{ "attention.grouped.blocks", "attention_gqa(qkv[1,131,24], 6, 3)" },
 	{ "attention.grouped.equal", "attention_gqa(qkv[2,37,45], 3, 3)" },
 	/* x is used twice, so one of its gradients is added to the other. The same holds for the next cases. */
 	{ "rope", "add(rope(x[3,17,43], 3, 14, 10000), gelu(x))" },
@@ -344,7 +344,7 @@ const struct rt_case rt_cases[] = {
 	/* Smaller than the models that the device and PyTorch train. */
 	{ "gpt.small", "gpt(2, 9, 2, 12, 3, 7, 11)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
 	{ "llama.small", "llama(2, 9, 2, 12, 3, 3, 10, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
-	{ "llama.grouped", "llama(2, 9, 2, 16, 4, 2, 10, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
+	{ "llama.grouped", "llama(2, 9, 2, 16, 4, 2, 10, 7)", .ids = 7, .skip = RT_CASE_TORCH },
 	{ "mlp.small", "mlp(5, 13, 17, 9, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
 	{ "resnet.small", "resnet(3, 8, 8, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
 	{ "bert.small", "bert(2, 9, 2, 12, 3, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },

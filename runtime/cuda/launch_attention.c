@@ -17,7 +17,7 @@
 struct attention_shape { /* kernel/attention.cuh */
 	int len, heads, depth;
 	float scale;
-	int all_keys;
+	int all_keys, kv_heads;
 };
 
 static int depth_index(int depth) /* index of the kernels for depths of 16, 64 and 128 */
@@ -35,14 +35,15 @@ static struct attention_shape attention_shape(const struct rt_call *c, const str
 	int depth = (int)rt_heads_of(&c->attr, rt_cols(qkv)).depth;
 
 	return (struct attention_shape){ .len = (int)qkv->shape.d[1], .heads = c->attr.heads, .depth = depth,
-					 .scale = 1 / sqrtf((float)depth), .all_keys = c->attr.all_keys };
+					 .scale = 1 / sqrtf((float)depth), .all_keys = c->attr.all_keys,
+					 .kv_heads = c->attr.kv_heads };
 }
 
 /* Tensor cores multiply bf16 and f16 with the same instruction, since sm_80. Rows must be multiples of 16 bytes. For
- * very few columns, padding to 64 does not pay. */
-static bool by_tensor(const struct rt_engine *e, const struct rt_node *qkv, int depth)
+ * very few columns, padding to 64 does not pay. These kernels read keys and values of each head. */
+static bool by_tensor(const struct rt_engine *e, const struct rt_node *qkv, const struct attention_shape *s)
 {
-	return narrow(qkv) && e->dev->arch >= 80 && depth % 8 == 0 && depth > 16;
+	return narrow(qkv) && e->dev->arch >= 80 && s->depth % 8 == 0 && s->depth > 16 && s->kv_heads == s->heads;
 }
 
 static int tensor_kernel(int kernel, const struct rt_node *qkv, int depth)
@@ -76,13 +77,14 @@ static void own_forward(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *qkv = c->in[0];
 	struct attention_shape s = attention_shape(c, qkv);
-	int64_t batch = qkv->shape.d[0], rows_bytes = (int64_t)s.len * s.heads * s.depth * (int64_t)rt_dtype_bytes(qkv->dtype);
+	int64_t batch = qkv->shape.d[0], row_bytes = s.len * (int64_t)rt_dtype_bytes(qkv->dtype);
 
 	for (int64_t b = 0, most = GRID_Y_MAX / s.heads; b < batch; b += most) {
-		cu_ptr y = rt_at(c->out[0]) + (cu_ptr)(b * rows_bytes), x = rt_at(qkv) + (cu_ptr)(3 * b * rows_bytes);
+		cu_ptr y = rt_at(c->out[0]) + (cu_ptr)(b * row_bytes * s.heads * s.depth);
+		cu_ptr x = rt_at(qkv) + (cu_ptr)(b * row_bytes * rt_cols(qkv));
 		cu_ptr lse = c->out[1] ? rt_at(c->out[1]) + (cu_ptr)(b * s.heads * s.len * 4) : 0;
 
-		if (by_tensor(e, qkv, s.depth))
+		if (by_tensor(e, qkv, &s))
 			RT_LAUNCH(e, tensor_kernel(RT_K_attention_tensor, qkv, s.depth), (s.len + 127) / 128,
 				  GT_MIN(most, batch - b) * s.heads, 256, 1, tensor_shared(s.depth, false), &y, &lse, &x, &s);
 		else
@@ -96,8 +98,8 @@ static void own_backward(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *qkv = c->in[1];
 	struct attention_shape s = attention_shape(c, qkv);
-	int64_t batch = qkv->shape.d[0], rows = rt_rows(qkv);
-	int64_t rows_bytes = (int64_t)s.len * s.heads * s.depth * (int64_t)rt_dtype_bytes(qkv->dtype);
+	int64_t batch = qkv->shape.d[0], all_rows = rt_rows(qkv);
+	int64_t row_bytes = s.len * (int64_t)rt_dtype_bytes(qkv->dtype);
 	cu_ptr all_delta = scratch(c), all_dy = rt_at(c->in[0]), all_y = rt_at(c->in[2]);
 	int w = s.depth % width(qkv) ? 1 : width(qkv), lanes = 32;
 
@@ -105,15 +107,16 @@ static void own_backward(struct rt_engine *e, const struct rt_call *c)
 		lanes /= 2;
 	rt_moves(e, c->in[0], 1);
 	rt_moves(e, c->in[2], 1);
-	RT_LAUNCH(e, typed(RT_K_attention_delta, qkv), (rows * s.heads * lanes + 127) / 128, 1, 128, 1, 0, &all_delta, &all_dy,
-		  &all_y, &rows, &s, &lanes);
+	RT_LAUNCH(e, typed(RT_K_attention_delta, qkv), (all_rows * s.heads * lanes + 127) / 128, 1, 128, 1, 0, &all_delta, &all_dy,
+		  &all_y, &all_rows, &s, &lanes);
 	for (int64_t b = 0, most = GRID_Y_MAX / s.heads; b < batch; b += most) {
-		cu_ptr dy = all_dy + (cu_ptr)(b * rows_bytes), x = rt_at(qkv) + (cu_ptr)(3 * b * rows_bytes);
-		cu_ptr dx = rt_at(c->out[0]) + (cu_ptr)(3 * b * rows_bytes);
+		cu_ptr dy = all_dy + (cu_ptr)(b * row_bytes * s.heads * s.depth);
+		cu_ptr x = rt_at(qkv) + (cu_ptr)(b * row_bytes * rt_cols(qkv));
+		cu_ptr dx = rt_at(c->out[0]) + (cu_ptr)(b * row_bytes * rt_cols(qkv));
 		cu_ptr lse = rt_at(c->in[3]) + (cu_ptr)(b * s.heads * s.len * 4);
 		cu_ptr delta = all_delta + (cu_ptr)(b * s.heads * s.len * 4);
-		int64_t gy = GT_MIN(most, batch - b) * s.heads;
-		bool tensor = by_tensor(e, qkv, s.depth);
+		int64_t rows = GT_MIN(most, batch - b);
+		bool tensor = by_tensor(e, qkv, &s);
 		int tiles = tensor ? (s.len + 63) / 64 : attention_tiles(s.len, s.depth, true), threads = tensor ? 128 : 256;
 		int dkv = tensor ? tensor_kernel(RT_K_attention_dkv_tensor, qkv, s.depth) :
 				   typed(RT_K_attention_dkv + 3 * depth_index(s.depth), qkv);
@@ -121,8 +124,8 @@ static void own_backward(struct rt_engine *e, const struct rt_call *c)
 				  typed(RT_K_attention_dq + 3 * depth_index(s.depth), qkv);
 		size_t shared = tensor ? tensor_shared(s.depth, true) : attention_shared(s.depth, true);
 
-		RT_LAUNCH(e, dkv, tiles, gy, threads, 1, shared, &dx, &dy, &x, &lse, &delta, &s);
-		RT_LAUNCH(e, dq, tiles, gy, threads, 1, shared, &dx, &dy, &x, &lse, &delta, &s);
+		RT_LAUNCH(e, dkv, tiles, rows * s.kv_heads, threads, 1, shared, &dx, &dy, &x, &lse, &delta, &s);
+		RT_LAUNCH(e, dq, tiles, rows * s.heads, threads, 1, shared, &dx, &dy, &x, &lse, &delta, &s);
 	}
 }
 
@@ -144,7 +147,8 @@ static bool may_be_dnn(const struct rt_engine *e, const struct rt_call *c)
 {
 	struct rt_dnn_attention k = dnn_key(e, c);
 
-	if (e->attention.by == RT_ATTENTION_OWN || (e->attention.by == RT_ATTENTION_FASTEST && e->exact))
+	if (c->attr.kv_heads != c->attr.heads || e->attention.by == RT_ATTENTION_OWN ||
+	    (e->attention.by == RT_ATTENTION_FASTEST && e->exact))
 		return false;
 	return k.type != RT_F32 && e->dev->arch >= 80 && k.depth % 8 == 0 && (k.backward || c->out[1]);
 }
@@ -228,11 +232,10 @@ static const char *attention_refuses(const struct rt_engine *e, const struct rt_
 {
 	bool backward = rt_attention_is_backward(c);
 	const struct rt_node *qkv = c->in[backward];
-	int depth = attention_shape(c, qkv).depth;
-	size_t shared = by_tensor(e, qkv, depth) ? tensor_shared(depth, backward) : attention_shared(depth, backward);
+	struct attention_shape s = attention_shape(c, qkv);
+	int depth = s.depth;
+	size_t shared = by_tensor(e, qkv, &s) ? tensor_shared(depth, backward) : attention_shared(depth, backward);
 
-	if (c->attr.kv_heads != c->attr.heads)
-		return "heads share keys and values (grouped-query attention), which only the CPU computes";
 	if (depth > 128)
 		return "heads are wider than 128";
 	return shared > (size_t)e->dev->max_shared ? "a tile of its heads does not fit into the GPU's shared memory" : NULL;

@@ -419,12 +419,12 @@ static int draw_attention(struct drawing *d)
 	return s.in[0] < 0 ? -1 : add(d, s);
 }
 
-/* The device has no kernel for fewer key/value heads. A wild program may have numbers that do not fit. */
+/* A wild program may have numbers that do not fit. */
 static int draw_grouped_attention(struct drawing *d)
 {
 	int kv = 1 + pick(d, 3), heads = kv * (1 + pick(d, 3)) + (d->wild && pick(d, 3) == 0), depth = 1 + pick(d, 6);
 	struct rt_shape qkv = RT_SHAPE(few(d), pick(d, 4) ? few(d) : 60 + pick(d, 20), (heads + 2 * kv) * depth);
-	struct gen_step s = step(GEN_ATTENTION, gen_for_device ? -1 : leaf(d, GEN_PARAM, &qkv, GEN_ZERO), -1, -1);
+	struct gen_step s = step(GEN_ATTENTION, leaf(d, GEN_PARAM, &qkv, GEN_ZERO), -1, -1);
 
 	s.a[0] = heads;
 	s.a[1] = 1;
@@ -597,7 +597,7 @@ static int own_layer(struct drawing *d, int x, int64_t n)
 /* Adds two layers whose units nothing else reads: heads, gated neurons, neurons or channels. */
 static int draw_pair(struct drawing *d)
 {
-	int x = any(d), kv = 1 + pick(d, 3), heads = kv * (gen_for_device ? 1 : 1 + pick(d, 3)), depth = gen_for_device ? 8 : 3;
+	int x = any(d), kv = 1 + pick(d, 3), heads = kv * (1 + pick(d, 3)), depth = gen_for_device ? 8 : 3;
 	bool attention = x >= 0 && shape_of(d, x)->n == 3 && pick(d, 2), gated = !attention && pick(d, 3) == 0;
 	int y = own_layer(d, x, attention ? (heads + 2 * kv) * depth : gated ? 2 * size(d) : size(d));
 	struct gen_step s = step(attention ? GEN_ATTENTION : gated ? GEN_SWIGLU : GEN_ACT, y, -1, -1);

@@ -93,7 +93,7 @@ END_TEST
 /* Trains a small llama, removes a third of its heads and half of its neurons, trains on, and returns the last loss. */
 static double train_without_units(enum rt_device device, enum rt_dtype type)
 {
-	const struct rt_llama_config k = { .batch = 2, .seq = 9, .layers = 1, .width = 24, .heads = 6, .kv_heads = 6, .ffn = 16,
+	const struct rt_llama_config k = { .batch = 2, .seq = 9, .layers = 1, .width = 24, .heads = 6, .kv_heads = 3, .ffn = 16,
 					   .vocab = 11, .rope_base = 10000, .eps = 1e-5f };
 	struct rt_options opt = { .device = device, .threads = 1, .seed = 3, .precision.amp = type,
 				  .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } };

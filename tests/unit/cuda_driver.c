@@ -38,8 +38,8 @@ static void launches(struct rt_cuda *c, cu_ptr x)
 	struct attention_shape {
 		int len, heads, depth;
 		float scale;
-		int all_keys;
-	} s = { 1, 1, 64, 1, 0 };
+		int all_keys, kv_heads;
+	} s = { 1, 1, 64, 1, 0, 1 };
 	cu_ptr none = 0;
 	void *few[] = { &x, &x, &x, &x, &x, &x, &x, &x, &x, &x, &x }, *args[] = { &x, &none, &x, &s };
 	void *attention = c->fn[RT_K_attention_64], *greedy = c->fn[RT_K_lowrank_p];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiled attention. qkv (B,T,3C) = q | k | v concatenated, heads of `depth` columns. Each query attends to the keys up to its own
- * position, or to all keys. The (T,T) scores exist one tile at a time in shared memory. Arithmetic is float. These kernels are for
- * float tensors, and for devices and libraries without fused attention.
+ * Tiled attention. qkv (B,T,C + 2 kv_heads depth) = q | k | v concatenated, heads of `depth` columns. heads / kv_heads consecutive
+ * heads read the same keys and values. Each query attends to the keys up to its own position, or to all keys. The (T,T) scores
+ * exist one tile at a time in shared memory. Arithmetic is float. These kernels are for float tensors, for heads that share keys
+ * and values, and for devices and libraries without fused attention.
  *
  * Blocks of 256 threads as 16 x 16; a thread has TB/16 rows and every 16th column. Grid: (tiles of T, B * heads).
  * DP: depth rounded up to a multiple of 16; columns after depth are zero.
@@ -13,7 +14,20 @@ struct attention_shape {
 	int len, heads, depth;
 	float scale;  /* 1 / sqrt(depth) */
 	int all_keys; /* 0: causal */
+	int kv_heads;
 };
+
+/* Returns the columns of a row of qkv. */
+RT_DEVICE int64_t qkv_columns(const struct attention_shape &s)
+{
+	return (int64_t)(s.heads + 2 * s.kv_heads) * s.depth;
+}
+
+/* Returns the first column of the keys that this head of queries reads. Its values follow after kv_heads * depth columns. */
+RT_DEVICE int key_column(int head, const struct attention_shape &s)
+{
+	return (s.heads + head / (s.heads / s.kv_heads)) * s.depth;
+}
 
 /* Returns the end of the keys that the queries up to `row` attend to. */
 RT_DEVICE int keys_seen(int row, const struct attention_shape &s)
@@ -96,8 +110,8 @@ RT_DEVICE void attention_body(T *y, float *lse, const T *qkv, const struct atten
 	RT_DYNAMIC_SHARED(q);
 	float *kv = q + TB * (DP + 1), *p = kv + TB * (DP + 1);
 	int width = s.heads * s.depth, head = blockIdx.y % s.heads, q0 = (gridDim.x - 1 - blockIdx.x) * TB;
-	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width;
-	const T *base = qkv + batch * s.len * stride + head * s.depth;
+	int64_t batch = blockIdx.y / s.heads, stride = qkv_columns(s);
+	const T *row0 = qkv + batch * s.len * stride, *keys = row0 + key_column(head, s), *values = keys + s.kv_heads * s.depth;
 	int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
 	float m[R], l[R], o[R][E] = {}, t[R][R];
 
@@ -105,10 +119,10 @@ RT_DEVICE void attention_body(T *y, float *lse, const T *qkv, const struct atten
 		m[i] = -INFINITY;
 		l[i] = 0;
 	}
-	load_tile<T, DP, TB>(q, base, stride, q0, s);
+	load_tile<T, DP, TB>(q, row0 + head * s.depth, stride, q0, s);
 	for (int k0 = 0, end = keys_seen(q0 + TB - 1, s); k0 < end; k0 += TB) {
 		__syncthreads();
-		load_tile<T, DP, TB>(kv, base + width, stride, k0, s);
+		load_tile<T, DP, TB>(kv, keys, stride, k0, s);
 		__syncthreads();
 		products<DP, R>(t, q, kv);
 		for (int i = 0; i < R; i++) {
@@ -136,7 +150,7 @@ RT_DEVICE void attention_body(T *y, float *lse, const T *qkv, const struct atten
 				o[i][e] *= shrink;
 		}
 		__syncthreads();
-		load_tile<T, DP, TB>(kv, base + 2 * width, stride, k0, s);
+		load_tile<T, DP, TB>(kv, values, stride, k0, s);
 		__syncthreads();
 		weighted<DP, TB, R, E>(o, p, kv, false);
 	}
@@ -215,7 +229,8 @@ RT_DEVICE void store_tile(T *out, int64_t stride, int row0, const float (&x)[R][
 				assign(out[(int64_t)(row0 + ty * R + i) * stride + tx + 16 * e], x[i][e]);
 }
 
-/* Computes dk and dv of one tile of keys from all queries that attend to it. */
+/* Computes dk and dv of one tile of keys from all queries that attend to it, of all heads that share the keys. Grid: (tiles of T,
+ * B * kv_heads). */
 template <class T, int DP, int TB>
 RT_DEVICE void attention_dkv_body(T *dqkv, const T *dy, const T *qkv, const float *lse, const float *delta,
 				  const struct attention_shape s)
@@ -223,26 +238,29 @@ RT_DEVICE void attention_dkv_body(T *dqkv, const T *dy, const T *qkv, const floa
 	constexpr int R = TB / 16, E = DP / 16, TILE = TB * (DP + 1);
 	RT_DYNAMIC_SHARED(k);
 	float *v = k + TILE, *q = v + TILE, *g = q + TILE, *p = g + TILE, *ds = p + TB * (TB + 1);
-	int width = s.heads * s.depth, head = blockIdx.y % s.heads, k0 = blockIdx.x * TB;
-	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width, at = batch * s.len * stride + head * s.depth;
-	const T *base = qkv + at, *dbase = dy + batch * s.len * width + head * s.depth;
+	int width = s.heads * s.depth, group = s.heads / s.kv_heads, first = blockIdx.y % s.kv_heads * group, k0 = blockIdx.x * TB;
+	int64_t batch = blockIdx.y / s.kv_heads, stride = qkv_columns(s), at = batch * s.len * stride;
+	int64_t keys = at + key_column(first, s), values = keys + s.kv_heads * s.depth;
 	float dk[R][E] = {}, dv[R][E] = {};
 
-	load_tile<T, DP, TB>(k, base + width, stride, k0, s);
-	load_tile<T, DP, TB>(v, base + 2 * width, stride, k0, s);
-	for (int q0 = s.all_keys ? 0 : k0; q0 < s.len; q0 += TB) {
-		__syncthreads();
-		load_tile<T, DP, TB>(q, base, stride, q0, s);
-		load_tile<T, DP, TB>(g, dbase, width, q0, s);
-		__syncthreads();
-		score_gradients<DP, TB>(p, ds, q, k, v, g, lse + (int64_t)blockIdx.y * s.len,
-					delta + (int64_t)blockIdx.y * s.len, q0, k0, s);
-		__syncthreads();
-		weighted<DP, TB, R, E>(dv, p, g, true);
-		weighted<DP, TB, R, E>(dk, ds, q, true);
+	load_tile<T, DP, TB>(k, qkv + keys, stride, k0, s);
+	load_tile<T, DP, TB>(v, qkv + values, stride, k0, s);
+	for (int head = first; head < first + group; head++) {
+		int64_t row = (batch * s.heads + head) * s.len; /* of lse and delta */
+
+		for (int q0 = s.all_keys ? 0 : k0; q0 < s.len; q0 += TB) {
+			__syncthreads();
+			load_tile<T, DP, TB>(q, qkv + at + head * s.depth, stride, q0, s);
+			load_tile<T, DP, TB>(g, dy + batch * s.len * width + head * s.depth, width, q0, s);
+			__syncthreads();
+			score_gradients<DP, TB>(p, ds, q, k, v, g, lse + row, delta + row, q0, k0, s);
+			__syncthreads();
+			weighted<DP, TB, R, E>(dv, p, g, true);
+			weighted<DP, TB, R, E>(dk, ds, q, true);
+		}
 	}
-	store_tile<T, DP, TB>(dqkv + at + width, stride, k0, dk, s);
-	store_tile<T, DP, TB>(dqkv + at + 2 * width, stride, k0, dv, s);
+	store_tile<T, DP, TB>(dqkv + keys, stride, k0, dk, s);
+	store_tile<T, DP, TB>(dqkv + values, stride, k0, dv, s);
 }
 
 /* Computes dq of one tile of queries from all keys that it attends to. */
@@ -254,23 +272,23 @@ RT_DEVICE void attention_dq_body(T *dqkv, const T *dy, const T *qkv, const float
 	RT_DYNAMIC_SHARED(k);
 	float *v = k + TILE, *q = v + TILE, *g = q + TILE, *p = g + TILE, *ds = p + TB * (TB + 1);
 	int width = s.heads * s.depth, head = blockIdx.y % s.heads, q0 = (gridDim.x - 1 - blockIdx.x) * TB;
-	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width, at = batch * s.len * stride + head * s.depth;
-	const T *base = qkv + at, *dbase = dy + batch * s.len * width + head * s.depth;
+	int64_t batch = blockIdx.y / s.heads, stride = qkv_columns(s), at = batch * s.len * stride;
+	const T *keys = qkv + at + key_column(head, s), *values = keys + s.kv_heads * s.depth;
 	float dq[R][E] = {};
 
-	load_tile<T, DP, TB>(q, base, stride, q0, s);
-	load_tile<T, DP, TB>(g, dbase, width, q0, s);
+	load_tile<T, DP, TB>(q, qkv + at + head * s.depth, stride, q0, s);
+	load_tile<T, DP, TB>(g, dy + batch * s.len * width + head * s.depth, width, q0, s);
 	for (int k0 = 0, end = keys_seen(q0 + TB - 1, s); k0 < end; k0 += TB) {
 		__syncthreads();
-		load_tile<T, DP, TB>(k, base + width, stride, k0, s);
-		load_tile<T, DP, TB>(v, base + 2 * width, stride, k0, s);
+		load_tile<T, DP, TB>(k, keys, stride, k0, s);
+		load_tile<T, DP, TB>(v, values, stride, k0, s);
 		__syncthreads();
 		score_gradients<DP, TB>(p, ds, q, k, v, g, lse + (int64_t)blockIdx.y * s.len,
 					delta + (int64_t)blockIdx.y * s.len, q0, k0, s);
 		__syncthreads();
 		weighted<DP, TB, R, E>(dq, ds, k, false);
 	}
-	store_tile<T, DP, TB>(dqkv + at, stride, q0, dq, s);
+	store_tile<T, DP, TB>(dqkv + at + head * s.depth, stride, q0, dq, s);
 }
 
 /*
