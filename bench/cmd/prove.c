@@ -70,17 +70,20 @@ static int report_reason(struct gt_cli *cli, const struct bn_prove *p, int code)
 /* Prints the changes that a session would measure. Returns a usage error, because the session needs --yes. */
 static int show_changes(struct gt_cli *cli, const struct tn_plan *plan)
 {
+	gt_autofree char *head = gt_xasprintf("prove would measure these changes of the profile %s, and the environment of "
+					      "gputune run:", plan->profile);
 	size_t n = 0;
 
-	printf("prove would measure these changes of the profile %s, and the environment of gputune run:\n", plan->profile);
+	gt_print_wrapped(stdout, head, 0, gt_term_width(stdout));
 	for (size_t i = 0; i < plan->n_item; i++) {
 		const struct tn_item *it = &plan->item[i];
 
 		if (it->status != TN_CHANGE)
 			continue;
+		gt_autofree char *change = tn_tunable_change_text(it->knob, it->current, it->wanted);
+
 		n++;
-		printf("  %s%s%s: %s \xe2\x86\x92 %s\n", it->knob->id, it->instance ? ":" : "",
-		       it->instance ? it->instance : "", it->current ? it->current : "unset", it->wanted ? it->wanted : "unset");
+		printf("  %s%s%s: %s\n", it->knob->id, it->instance ? ":" : "", it->instance ? it->instance : "", change);
 	}
 	if (!n)
 		puts("  no setting of this host");

@@ -93,12 +93,11 @@ static void notes(struct bn_view *v, const json_t *doc)
 static void changed(struct bn_view *v, const json_t *doc)
 {
 	json_t *declared = json_object_get(json_object_get(doc, "treatment"), "declared");
-	gt_autofree char *caption = gt_xasprintf("changed on purpose: %zu", json_array_size(declared));
 
 	if (has_design(doc, "single"))
 		return;
 	bn_view_section(v, 0, "changed", "Changes")->context = true;
-	bn_view_changes(v, declared, "id", BN_FILES, caption, caption);
+	bn_view_changes(v, declared, "id", BN_FILES, "Changes", "Changes: none");
 	bn_view_changes(v, json_object_get(doc, "confounders"), "key", BN_ALL, "Other differences", "Other differences: none");
 }
 

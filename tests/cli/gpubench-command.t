@@ -16,9 +16,9 @@ only on its position in the session, so all results are known in advance.
   > END
   $ ab() { rm -f n; gpubench ab --env SLOW=.02 --seed 3 --quiet "$@" | calm; }
   $ ab --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms -o regex.json -- python3 train.py |
-  >   grep -E '^(design|changed|  env|Other|METRIC|cmd|VERDICT)'
+  >   grep -E '^(design|Changes|  env|Other|METRIC|cmd|VERDICT)'
   design: 9 random pairs + 6 A/A pairs, seed 3. A/A check: ok (identical arms differ by 0.0 % in cmd)
-  changed on purpose: 1:
+  Changes:
     env.SLOW (none) → .02
   Other differences: none
   METRIC      * before * (glob)
@@ -47,8 +47,8 @@ The same from JSON lines and from a file; a higher rate is better.
 
 The wall time needs no metric. A library can be the change too.
 
-  $ rm -f n; mkdir lib; gpubench ab --library $PWD/lib --pairs 1 --quiet -o wall.json -- true > wall.txt; grep -A1 'on purpose' wall.txt
-  changed on purpose: 1:
+  $ rm -f n; mkdir lib; gpubench ab --library $PWD/lib --pairs 1 --quiet -o wall.json -- true > wall.txt; grep -A1 '^Changes:' wall.txt
+  Changes:
     env.LD_LIBRARY_PATH (none) → $HOME/lib
   $ python3 -c 'import json; d = json.load(open("wall.json")); print([(m["unit"], m["role"]) for m in d["metrics"] if m["id"] == "cmd"])'
   [('s', 'primary')]

@@ -5,7 +5,7 @@ Two saved results of one host can be compared, and every difference between them
   $ gpubench compare a.json b.json
   gpubench, host * (glob)
   design: unpaired: drift not controlled
-  changed on purpose: 0
+  Changes: none
   Other differences:
     env.GPUBENCH_SIM (none) → effect=.1 (between the files)
   
@@ -22,7 +22,7 @@ Two saved results of one host can be compared, and every difference between them
 An intended change is declared and is then not a confounder.
 
   $ gpubench compare a.json b.json --changed env.GPUBENCH_SIM | sed -n '3,5p'
-  changed on purpose: 1:
+  Changes:
     env.GPUBENCH_SIM (none) → effect=.1
   Other differences: none
 
@@ -70,7 +70,7 @@ Another kernel or another major version of the driver is refused too, unless it 
   gpubench: cannot be compared: another kernel * and 9.9; if that is the change to be judged, say --changed kernel (glob)
   [4]
   $ gpubench compare a.json x.json --changed kernel | sed -n '3,5p'
-  changed on purpose: 1:
+  Changes:
     kernel * → 9.9 (glob)
   Other differences: none
   $ edit 'd["host"]["kernel"] = "9.9"; d["host"]["nvidia_driver"] = "570.1"'; gpubench compare a.json x.json

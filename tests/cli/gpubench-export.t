@@ -64,12 +64,12 @@ A receipt of prove as a page, Markdown and metrics.
   [1]
   $ gpubench report p.json --markdown x.md > text; grep -E '^(\*\*|\| env)' x.md
   **PROVED: 1 of 2 changes help, confirmed on new data: -5.1 % \[-5.5, -4.6\]**
-  | env.A (none) -> 1 | -0.2 % | \[-0.7, +0.4\] | +0.0 % \[-0.5, +0.6\] | 9 | same | no | names none | unset A |
-  | env.GPUBENCH\_SIM (none) -> effect=-.05 | -4.7 % | \[-5.1, -4.3\] | -5.2 % \[-5.9, -4.6\] | 9 | better | yes | names none | unset GPUBENCH\_SIM |
+  | env.A (none) -> 1 | -0.2 % | \[-0.7, +0.4\] | +0.0 % \[-0.5, +0.6\] | 9 | same | no | none | unset A |
+  | env.GPUBENCH\_SIM (none) -> effect=-.05 | -4.7 % | \[-5.1, -4.3\] | -5.2 % \[-5.9, -4.6\] | 9 | better | yes | none | unset GPUBENCH\_SIM |
   $ gpubench report whole.json --markdown - 2>&1 | tail -n 3 | cmp - <(tail -n 3 x.md)
   $ python3 -c "import json; d = json.load(open('p.json')); d['confirmed'] = False; json.dump(d, open('u.json', 'w'))"
-  $ gpubench report u.json | grep -oE '^env.GPUBENCH_SIM .* better  [a-z ]* names|^VERDICT [A-Z ]*'
-  env.GPUBENCH_SIM (none) -> -4.7 % [-5.1, -4.3] better  not confirmed names
+  $ gpubench report u.json | grep -oE '^env.GPUBENCH_SIM .* better  [a-z ]* none|^VERDICT [A-Z ]*'
+  env.GPUBENCH_SIM (none) -> -4.7 % [-5.1, -4.3] better  not confirmed none
   VERDICT NOT CONFIRMED
   $ gpubench report p.json --trace x.json
   gpubench: a receipt has no trace: --html, --markdown, --openmetrics or -o

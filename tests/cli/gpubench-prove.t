@@ -1,7 +1,8 @@
 The workload is a command whose step really takes 5 % less with FAST and 3 % more with SLOW; OTHER has no effect. Only FAST
-is kept, and it is confirmed on new data. Notes on the load of this host are removed from the output.
+is kept, and it is confirmed on new data. Notes on the load of this host are removed from the output, and a first line that is
+wrapped because of a long name is joined.
 
-  $ set -o pipefail; calm() { grep -vE '^note: .*other programs use the CPUs'; }
+  $ set -o pipefail; calm() { grep -vE '^note: .*other programs use the CPUs' | sed -E '/^gpubench prove, /{/ 20[0-9-]+T/!{N;s/\n/ /}}'; }
   $ cat > step.sh <<'END'
   > awk -v fast="$FAST" -v slow="$SLOW" -v seed="$RANDOM$$" 'BEGIN { srand(seed); for (i = 0; i < 9; i++)
   >   printf "t %.7f\n", .1 * (fast ? .95 : 1) * (slow ? 1.03 : 1) * (1 + .002 * (rand() - .5)) }'
@@ -12,9 +13,9 @@ is kept, and it is confirmed on new data. Notes on the load of this host are rem
   metric: cmd, lower is better, seed 5
   
   CHANGE                 EFFECT * KEPT MECHANISM (glob)
-  env.FAST (none) -> 1  * better  yes  names none (glob)
-  env.SLOW (none) -> 1  * worse   no   names none (glob)
-  env.OTHER (none) -> 1 * same    no   names none (glob)
+  env.FAST (none) -> 1  * better  yes  none (glob)
+  env.SLOW (none) -> 1  * worse   no   none (glob)
+  env.OTHER (none) -> 1 * same    no   none (glob)
   Effect: result of the change while all others are on.
   
   took 87 of at most 87 pairs, * min of about * (glob)
@@ -43,8 +44,8 @@ Beyond six changes all are measured at once, so that each launch informs about e
   $ for i in 1 2 3 4 5 6 7 8; do set -- "$@" --env P$i=1; done
   $ prove "$@" --env FAST=1 --env SLOW=1 --seed 6 -o ten.json --receipt ten-receipt.json > ten.txt; grep -c ' no  ' ten.txt; grep -E 'FAST|SLOW|PROVED' ten.txt
   9
-  env.FAST (none) -> 1 * better  yes  names none (glob)
-  env.SLOW (none) -> 1 * worse   no   names none (glob)
+  env.FAST (none) -> 1 * better  yes  none (glob)
+  env.SLOW (none) -> 1 * worse   no   none (glob)
   VERDICT PROVED: 1 of 10 changes help, confirmed on new data: * (glob)
   $ python3 -c 'import json; d = json.load(open("ten.json")); print([(p["phase"]["name"], p["run"]["looks"][0]["pairs"]) for p in d["phases"]])'
   [('total', 9), ('design', 32), ('confirm', 9), ('kept against all', 9)]
@@ -81,12 +82,12 @@ tenth step half as long again. An undecided guard is named: with TAIL these step
   $ trade() { gpubench prove --quick --quiet --metric 'regex:t ([0-9.]+)' --unit s "$@" -- bash trade.sh | calm; }
   $ set --; for i in 1 2 3 4 5 6; do set -- "$@" --env P$i=1; done
   $ trade "$@" --env FAST=1 --env TRADE=1 --seed 6 --receipt trade.json | grep -E 'TRADE|FAST|PROVED'
-  env.FAST (none) -> 1 * better * yes  names none (glob)
-  env.TRADE (none) -> 1 * better, a guard is worse no   names none (glob)
+  env.FAST (none) -> 1 * better * yes  none (glob)
+  env.TRADE (none) -> 1 * better, a guard is worse no   none (glob)
   VERDICT PROVED: 1 of 8 changes help, confirmed on new data: -* (glob)
   $ trade --env FAST=1 --env TRADE=1 --seed 6 | grep -E 'TRADE|FAST|PROVED'
-  env.FAST (none) -> 1 * better * yes  names none (glob)
-  env.TRADE (none) -> 1 * better, a guard is worse no   names none (glob)
+  env.FAST (none) -> 1 * better * yes  none (glob)
+  env.TRADE (none) -> 1 * better, a guard is worse no   none (glob)
   VERDICT PROVED: 1 of 2 changes help, confirmed on new data: * (glob)
   $ spiky() { rm launches; TAIL=.2 trade --env FAST=1 --seed $1 --receipt tail.json | tr '\n' ' ' | grep -oE 'better, a guard.*(yes|not confirmed)|(PROVED|NOT CONF).*'; }
   $ spiky 1
@@ -253,7 +254,7 @@ only, constant numbers, invalid numbers.
   gpubench: total: the command: --metric regex:is (.*) matched nothing in its output; nothing is proved
   5
   $ bad 'test -z "$S" && echo is 1.5$(($$ % 1000 + 1000))'
-  env.S (none) -> 1      - unknown inconclusive no   names none
+  env.S (none) -> 1      - unknown inconclusive no   none
   env.S: no numbers with the change
   note: the session ended after the first launches of the command with the change; it failed in all of
   them, and in none without the change; nothing more was measured
@@ -263,17 +264,17 @@ only, constant numbers, invalid numbers.
   VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
   $ bad 'echo is 1.5'
-  env.S (none) -> 1 +0.0 % [+0.0, +0.0] inconclusive no   names none
+  env.S (none) -> 1 +0.0 % [+0.0, +0.0] inconclusive no   none
   env.S: no variance: not a measurement
   VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
   $ bad 'test -z "$S" && echo is 1.5 || echo is 1.2'
-  env.S (none) -> 1 -20.000 % [-20.000, -20.000] inconclusive no   names none
+  env.S (none) -> 1 -20.000 % [-20.000, -20.000] inconclusive no   none
   env.S: no variance: not a measurement
   VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
   $ bad 'test -z "$S" && echo is 1.5$(($$ % 1000 + 1000)) || echo is nan'
-  env.S (none) -> 1      - unknown inconclusive no   names none
+  env.S (none) -> 1      - unknown inconclusive no   none
   env.S: no numbers with the change
   note: cmd: 9 launches have samples that are not positive numbers; these launches and their pairs are
   left out
@@ -290,10 +291,10 @@ and detectable effects is in the receipt. A killed session may be given more tim
   metric: sim, lower is better, seed 8
   
   CHANGE                     EFFECT 95% CI  VERDICT      KEPT MECHANISM
-  env.GPUBENCH_SIM (none) ->      - unknown inconclusive no   names none
+  env.GPUBENCH_SIM (none) ->      - unknown inconclusive no   none
   effect=-.05
-  env.OTHER (none) -> 1           - unknown inconclusive no   names none
-  env.MORE (none) -> 1            - unknown inconclusive no   names none
+  env.OTHER (none) -> 1           - unknown inconclusive no   none
+  env.MORE (none) -> 1            - unknown inconclusive no   none
   No effect was measured.
   
   env.GPUBENCH_SIM, env.OTHER, env.MORE: the time limit ended before it was measured

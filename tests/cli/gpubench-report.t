@@ -21,7 +21,7 @@ A saved result can be rendered at any time; everything is computed again from it
   
   - 0 better, 2 worse, 0 same, 0 inconclusive
   
-  changed on purpose: 1
+  Changes
   
   | setting | from | to | when |
   | --- | --- | --- | --- |

@@ -6,7 +6,7 @@ advance; the seed makes them repeatable. Notes on the load of this host are remo
   $ sim --env GPUBENCH_SIM=effect=.03 --pairs 9
   gpubench, host * (glob)
   design: 9 random pairs + 6 A/A pairs, seed 7. A/A check: ok (identical arms differ by 0.0 % in sim)
-  changed on purpose: 1:
+  Changes:
     env.GPUBENCH_SIM (none) → effect=.03
   Other differences: none
   
@@ -163,7 +163,7 @@ A plan without changes is reported, and identical arms are compared.
   gpubench: the plan changes nothing on this host; measuring A/A pairs only
   gpubench: 1 workload, 9 pairs of launches, about 0.1 min, seed 7
   design: 9 A/A pairs, nothing changed, seed 7
-  changed on purpose: 0
+  Changes: none
   Other differences: none
   
   METRIC        before the same CHANGE 95% CI       VERDICT
