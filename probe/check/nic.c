@@ -169,9 +169,10 @@ const struct pr_check pr_check_nic_mtu = {
 	.run = mtu,
 };
 
-/* Sources: https://cloud.google.com/kubernetes-engine/docs/how-to/using-gvnic,
+/* Amazon's instances have no choice: those of the Nitro system have ENA only. Sources:
+ * https://cloud.google.com/kubernetes-engine/docs/how-to/using-gvnic,
  * https://learn.microsoft.com/azure/virtual-network/accelerated-networking-how-it-works,
- * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/enhanced-networking-ena.html */
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/enhanced-networking.html */
 static const struct cloud {
 	const char *vendor; /* of the firmware */
 	const char *slow, *fast[3], *name;
@@ -185,9 +186,6 @@ static const struct cloud {
 	 "Stop the virtual machine first, and use an image with the drivers mlx5_core and mana:\n"
 	 "  az vm deallocate --resource-group GROUP --name NAME\n"
 	 "  az network nic update --resource-group GROUP --name NIC --accelerated-networking true"},
-	{"Amazon EC2", "vif", {"ena", "ixgbevf"}, "enhanced networking",
-	 "Stop the instance first, and use an image with the ena driver:\n"
-	 "  aws ec2 modify-instance-attribute --instance-id ID --ena-support"},
 };
 
 static const struct pr_net *port_with_driver(const struct pr_host *h, const char *driver)
@@ -211,7 +209,7 @@ static void cloud(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	if (!here) {
-		pr_set(f, PR_SKIP, "only for instances of Google, Azure and Amazon EC2");
+		pr_set(f, PR_SKIP, "only for instances of Google and Azure");
 		return;
 	}
 	slow = port_with_driver(c->host, here->slow);
@@ -231,7 +229,7 @@ const struct pr_check pr_check_nic_cloud = {
 	.id = "nic.cloud",
 	.title = "a cloud instance has the slow network interface",
 	.story = "Cloud instances have a network interface that the hypervisor imitates, and one that reaches the card more "
-		 "directly: gVNIC (Google), accelerated networking (Azure), ENA (Amazon). The imitated one needs more CPU time and "
+		 "directly: gVNIC (Google), accelerated networking (Azure). The imitated one needs more CPU time and "
 		 "has less bandwidth, so all-reduce between hosts and reading of remote data are slower. A change needs a stop or "
 		 "a new instance. The rate of an all-reduce between two hosts shows the effect.",
 	.run = cloud,
