@@ -102,7 +102,9 @@ static void answer(struct bn_view *v, const json_t *receipt)
 /* Returns the result for the mechanism of a change as people read it. */
 static const char *mechanism_text(const char *moved)
 {
-	static const char *const texts[][2] = { { "yes", "improved" }, { "not looked at", "not measured" }, { "names none", "none" } };
+	static const char *const texts[][2] = {
+		{ "yes", "improved" }, { "not looked at", "not measured" }, { "names none", "none" }
+	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(texts); i++)
 		if (gt_streq(moved, texts[i][0]))
@@ -139,7 +141,8 @@ static void changes(struct bn_view *v, const json_t *receipt)
 		bn_view_cell(v, "%lld", (long long)gt_json_get_int(e, "n", 0));
 		bn_view_cell(v, "%s%s%s", verdict, guard_of(k), gt_json_get_bool(k, "interacts", false) ? ", differs alone" : "");
 		bn_view_cell(v, "%s", !gt_json_get_bool(k, "kept", false) ? "no" : confirmed ? "yes" : "not confirmed");
-		bn_view_cell(v, "%s%s%s", metric ? metric : "", metric ? ": " : "", mechanism_text(gt_json_get_str(m, "moved", "")));
+		bn_view_cell(v, "%s%s%s", metric ? metric : "", metric ? ": " : "",
+			     mechanism_text(gt_json_get_str(m, "moved", "")));
 		bn_view_cell(v, "%s", gt_json_get_str(k, "revert", ""));
 	}
 	bn_view_add(v, BN_TEXT, BN_FILES, "Alone: the same while all others are off.");
