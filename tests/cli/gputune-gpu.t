@@ -33,17 +33,17 @@ Only by choice: the plan shows the ranges, also with --optional.
 
 ECC is reported only. Here the mode changes at the next reset.
 
-  $ STANDIN_ECC=10 tune plan --only gpu.ecc
+  $ STANDIN_ECC=10 tune plan --only gpu.ecc_mode
   Manual steps
-    gpu.ecc
+    gpu.ecc_mode
         ECC of GPU 0000:17:00.0 will be switched off at its next reset
         End all programs that use the GPU, which are listed first. Then reset it, or reboot:
           nvidia-smi -i 0000:17:00.0 --query-compute-apps=pid,name --format=csv
           nvidia-smi --gpu-reset -i 0000:17:00.0
   
   Nothing to change, profile train-gpu.
-  $ tune plan --set gpu.ecc=0
-  gputune: --set: gpu.ecc is reported only; its value is on or off
+  $ tune plan --set gpu.ecc_mode=0
+  gputune: --set: gpu.ecc_mode is reported only; its value is on or off
   [64]
 
 Apply, verify, revert. Locked clocks have no getter: gputune's record in /run is compared, and revert resets them.

@@ -91,7 +91,7 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     nvme.io_timeout                the NVMe timeout is too short for EC2
     gpu.node                       the NUMA node of a GPU is unknown
     gpu.persistence                persistence mode is off
-    gpu.ecc                        the ECC mode of a GPU changes at its next reset
+    gpu.ecc_mode                   the ECC mode of a GPU changes at its next reset
     gpu.mig                        MIG is on without instances
     gpu.driver_options             an option of the nvidia module is harmful
     nccl.conf                      /etc/nccl.conf has debugging settings
@@ -282,9 +282,9 @@ ECC is reported: its mode, and a mode that changes at the next reset.
   gpu.ecc-mode         pass   ECC is off
   gpu.ecc-mode         warn   ECC of GPU 0000:17:00.0 will be switched off at its next reset
   $ sed '0,/"arch": 90/s//&, "ecc": 1, "ecc_pending": 1/; s/"arch": 90}/"arch": 90, "ecc": 0}/' $FIXTURES/server-8gpu.host > ecc.host
-  $ gputune plan --root ecc.host --only gpu.ecc -v
+  $ gputune plan --root ecc.host --only gpu.ecc_mode -v
   Unchanged
-    gpu.ecc
+    gpu.ecc_mode
         ECC is on for 1 of 2 GPUs
   
   Nothing to change, profile train-gpu.

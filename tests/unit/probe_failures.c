@@ -95,6 +95,7 @@ static const struct failure failures[] = {
 	{"successful NUMA node read from SysFS had negative value (-1)", "vm-numa-unknown", "gpu.numa-node", PR_WARN,
 	 NULL},
 	{"Persistence mode for GPU", "persistence-off", "gpu.persistence", PR_WARN, NULL},
+	{"", "gpu-ecc-pending", "gpu.ecc-mode", PR_WARN, NULL},
 	{"No CUDA GPUs are available", "mig-no-instance", "gpu.mig", PR_FAIL, NULL},
 	{"BAR 1: no space for", "bar1-small", "gpu.bar1", PR_WARN, NULL},
 	{"P2P/CNS/chipset not supported", "p2p-geforce", "gpu.p2p", PR_PASS, NULL},

@@ -13,7 +13,7 @@
 const struct tn_tunable tn_tunable_shm = ADVICE("mem.shm", pr_check_shm, TN_NOW);
 const struct tn_tunable tn_tunable_memlock = ADVICE("limits.memlock", pr_check_memlock, TN_NEW_PROCESS);
 const struct tn_tunable tn_tunable_persistence = ADVICE("gpu.persistence", pr_check_persistence, TN_NOW);
-const struct tn_tunable tn_tunable_ecc = ADVICE("gpu.ecc", pr_check_ecc_mode, TN_REBOOT);
+const struct tn_tunable tn_tunable_ecc = ADVICE("gpu.ecc_mode", pr_check_ecc_mode, TN_REBOOT);
 const struct tn_tunable tn_tunable_mig = ADVICE("gpu.mig", pr_check_mig, TN_NOW);
 const struct tn_tunable tn_tunable_acs = ADVICE("pcie.acs", pr_check_acs, TN_REBOOT);
 const struct tn_tunable tn_tunable_iommu = ADVICE("boot.iommu", pr_check_iommu, TN_REBOOT);

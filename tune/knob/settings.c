@@ -110,7 +110,7 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"nvidia-smi -lgc", "gpu.clocks", NULL},
 	{"nvidia-smi -lmc", "gpu.memory_clocks", NULL},
 	{"nvidia-smi -ac", "gpu.application_clocks", NULL},
-	{"nvidia-smi -e", "gpu.ecc", NULL},
+	{"nvidia-smi -e", "gpu.ecc_mode", NULL},
 	{"nvidia-smi -mig", "gpu.mig", NULL},
 	{"nvidia-smi -c", NULL, "The administrator decides which users share a GPU. gpuprobe shows the mode."},
 	{"numa_node", "gpu.node", NULL},
