@@ -113,6 +113,8 @@ void rt_run_init_param(const struct rt_node *n, float *w, uint64_t seed, int thr
 /* Copy the elements of n as float, with the backend's get() and put(). */
 int rt_run_read(const struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
 int rt_run_write(struct rt_program *p, struct rt_node *n, const float *in, struct gt_err *err);
+/* Prepares the backend for another step number and loss scale, after all parameters were replaced. */
+int rt_run_restart(struct rt_program *p, struct gt_err *err);
 /*
  * options.poison: fills with NaN the tensors that call i writes first, or all tensors whose values live for one batch
  * only. evaluates: no step follows.

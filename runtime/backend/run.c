@@ -28,6 +28,13 @@ uint64_t rt_run_shared_bytes(const struct rt_program *p)
 	return bytes + rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets, plan->window_bytes);
 }
 
+int rt_run_restart(struct rt_program *p, struct gt_err *err)
+{
+	int r = p->backend->scale_changes ? p->backend->scale_changes(p, err) : 0;
+
+	return r ? r : p->backend->restart(p, err);
+}
+
 void rt_run_place(struct rt_program *p)
 {
 	for (int s = 0; s < p->n_shapes; s++)

@@ -212,12 +212,7 @@ static int load(struct rt_program *p, const struct rt_st_file *f, const struct r
 	r = load_all(p, f, s, true, err);
 	if (r)
 		return r;
-	if (p->backend->scale_changes) {
-		r = p->backend->scale_changes(p, err);
-		if (r)
-			return r;
-	}
-	r = p->backend->restart(p, err);
+	r = rt_run_restart(p, err);
 	if (r)
 		return r;
 	/* An optimizer without saved state restarts at step 0. An optimizer without any state continues with the saved

@@ -234,6 +234,6 @@ int64_t rt_bf16_primitives(void)
 void rt_gemm_bf16(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
 		  const void *b, int64_t ldb, float beta, float *c, int64_t ldc)
 {
-	abort(); /* stub that is not called, because rt_bf16_gemm_isa() returns NULL */
+	abort(); /* not called, because rt_bf16_gemm_isa() returns NULL */
 }
 #endif

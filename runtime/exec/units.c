@@ -293,17 +293,14 @@ int rt_put_values(struct rt_program *p, const struct rt_values *v, struct gt_err
 
 	for (int i = 0; !r && i < v->n; i++)
 		r = check_value(p, &v->value[i], err);
+	if (r)
+		return r;
+	p->stale = true; /* even if put() fails, some parameters have changed */
 	for (int i = 0; !r && i < v->n; i++)
 		r = p->backend->put(p, find_node(p, &v->value[i]), v->value[i].data, err);
 	if (r)
 		return r;
-	p->stale = true;
-	if (p->backend->scale_changes) {
-		r = p->backend->scale_changes(p, err);
-		if (r)
-			return r;
-	}
-	r = p->backend->restart(p, err);
+	r = rt_run_restart(p, err);
 	if (r)
 		return r;
 	p->step = v->step;
