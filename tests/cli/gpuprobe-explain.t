@@ -194,8 +194,9 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   > undefined symbol
   > cudaErrorSystemNotReady
   > END
-  $ while IFS= read -r m; do gpuprobe explain "$m" > out; printf '%s %s\n    %s\n' $? "$(sed -n '1p; s/^Fault: /  &/p' out)" "$m"; done < messages
-  0 The tensors of this process, and those of others on the GPU, need more memory than it has.
+  $ export COLUMNS=200; while IFS= read -r m; do
+  >   gpuprobe explain "$m" > out; printf "%s %s\n    %s\n" $? "$(sed -n "1p; s/^Fault: /  &/p" out)" "$m"; done < messages; COLUMNS=100
+  0 The tensors of this process, and those of others on the GPU, need more memory than it has. [torch-cuda-oom]
     Fault: a limit of memory, disk space, files or time
       torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.2 GiB is free.
   0 The GPU has no memory left for NCCL's buffers. [nccl-oom]
@@ -204,7 +205,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 The limit of locked memory (memlock) is too low for RDMA. [ib-memlock-any]
     Fault: a limit of memory, disk space, files or time
       node7:4711:4788 [3] ibvwrap.c:160 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory
-  0 A rank waited for a collective that another rank never entered: it died, is slow, or ran other code.
+  0 A rank waited for a collective that another rank never entered: it died, is slow, or ran other code. [nccl-watchdog]
     Fault: not known: the message has several possible causes
       [rank3]:[E1121 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600026 milliseconds before timing out.
   0 NCCL found no network interface with the configured names. [nccl-no-iface]
@@ -216,7 +217,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 The loader found another CUDA library than the framework was built with. [undef-cu]
     Fault: packages or libraries that are incompatible with this host or with each other
       ImportError: /srv/venv/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: cublasLtGetVersion
-  0 An extension was built against another PyTorch version or C++ ABI than the one installed.
+  0 An extension was built against another PyTorch version or C++ ABI than the one installed. [undef-torch]
     Fault: packages or libraries that are incompatible with this host or with each other
       ImportError: libc10.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev
   0 A library of cuDNN is missing or not in the search path. [cudnn-so]
@@ -228,10 +229,10 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 OpenCV's wheel needs a system library. [libgl]
     Fault: packages or libraries that are incompatible with this host or with each other
       ImportError: libGL.so.1: cannot open shared object file: No such file or directory
-  0 The library contains no code for this GPU: the GPU is newer or older than the build supports.
+  0 The library contains no code for this GPU: the GPU is newer or older than the build supports. [no-kernel-image]
     Fault: packages or libraries that are incompatible with this host or with each other
       RuntimeError: CUDA error: no kernel image is available for execution on the device
-  0 The C++ library that was found is older than the program needs, often the system's before conda's.
+  0 The C++ library that was found is older than the program needs, often the system's before conda's. [glibcxx]
     Fault: packages or libraries that are incompatible with this host or with each other
       ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /srv/venv/lib/python3.11/site-packages/foo.so)
   0 The program was built on a newer distribution than this one. [glibc]
@@ -240,7 +241,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 /dev/shm is too small for the batches of the loader's workers. [loader-bus]
     Fault: a limit of memory, disk space, files or time
       RuntimeError: DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.
-  0 A worker of the loader ended without a message, because of an exception at its start or a signal.
+  0 A worker of the loader ended without a message, because of an exception at its start or a signal. [loader-exited]
     Fault: not known: the message has several possible causes
       RuntimeError: DataLoader worker (pid(s) 4711) exited unexpectedly
   0 The program was built with a newer CUDA release than the driver supports. [cuda-insufficient]
@@ -255,13 +256,13 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 A CUDA kernel of the program accessed an invalid address. [illegal-address]
     Fault: an error of the program or its configuration
       RuntimeError: CUDA error: an illegal memory access was encountered
-  0 A kernel checked its input and refused it, most often an index or a class label out of range.
+  0 A kernel checked its input and refused it, most often an index or a class label out of range. [device-assert]
     Fault: an error of the program or its configuration
       RuntimeError: CUDA error: device-side assert triggered
-  0 A kernel of the program accessed an address that is no multiple of the size of its type.
+  0 A kernel of the program accessed an address that is no multiple of the size of its type. [misaligned]
     Fault: an error of the program or its configuration
       RuntimeError: CUDA error: misaligned address
-  0 A kernel ended with an exception: most often an invalid address in the program, sometimes a fault of
+  0 A kernel ended with an exception: most often an invalid address in the program, sometimes a fault of the GPU. [launch-failure]
     Fault: not known: the message has several possible causes
       RuntimeError: CUDA error: unspecified launch failure
   0 cuDNN could not start: no GPU memory left, or libraries of different versions. [cudnn-not-init]
@@ -282,7 +283,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 Another process uses the port, often a job that was not ended. [addr-in-use]
     Fault: an error of the program or its configuration
       RuntimeError: Address already in use
-  0 torchrun reports that a rank ended with an error. The error itself is above in that rank's output.
+  0 torchrun reports that a rank ended with an error. The error itself is above in that rank's output. [elastic-child]
     Fault: not known: the message has several possible causes
       torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py FAILED
   0 A file system is full, or has no inodes left, or the limit of inotify watches is reached. [no-space]
@@ -321,7 +322,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 The host, not the GPU, had no memory left for an allocation. [host-oom-python]
     Fault: a limit of memory, disk space, files or time
       RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 1073741824 bytes. Error code 12 (Cannot allocate memory)
-  0 The loss or a gradient is NaN or infinite, because of the learning rate, the precision or the data.
+  0 The loss or a gradient is NaN or infinite, because of the learning rate, the precision or the data. [nan-loss]
     Fault: an error of the program or its configuration
       loss is nan
   3 no match: no check is about this message
@@ -345,7 +346,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
       no such check
   0 possible match: python.nccl: a framework loads another NCCL than it was built with
       undefined symbol
-  0 The NVSwitch fabric is not set up: the Fabric Manager does not run or has another version.
+  0 The NVSwitch fabric is not set up: the Fabric Manager does not run or has another version. [fabric-not-ready]
     Fault: the driver or its setup
       cudaErrorSystemNotReady
 
