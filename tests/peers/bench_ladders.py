@@ -27,34 +27,34 @@ PARTS = {  # name: ladders, data
 
 
 def make(a, data, where):
-    """Returns the directory of the data, or None if its source is missing."""
+    """Makes the directory `data` in the directory `where`. Returns whether its source is there."""
     path = f"{where}/{data}"
     if os.path.exists(path):
-        return path
+        return True
     if data == "digits":
         if not os.path.exists(a.digits):
-            return None
+            return False
         write_digits(a.digits, path)
-        return path
+        return True
     try:
         if not bench_loader.photographs():
-            return None
+            return False
         bench_loader.make(where)
     except ImportError:
-        return None
-    return path
+        return False
+    return True
 
 
 def measure(a, part, where):
     """Returns whether the part was measured."""
     ladders, data = PARTS[part]
-    path = make(a, data, where) if data else None
-    if data and not path:
+    if data and not make(a, data, where):
         print(f"{part}: skipped, because there is no source of {data}", file=sys.stderr)
         return False
     out = f"{a.results}/{part}"
-    subprocess.run([a.gpubench, "ladder", *ladders, *(["--data", path] if path else []), "--rounds", str(a.rounds), "-o", f"{out}.json",
-                    "--markdown", f"{out}.md"], check=True)
+    # The results contain the path of the data: a relative one.
+    subprocess.run([a.gpubench, "ladder", *ladders, *(["--data", data] if data else []), "--rounds", str(a.rounds), "-o", f"{out}.json",
+                    "--markdown", f"{out}.md"], check=True, cwd=where)
     return True
 
 
@@ -66,6 +66,7 @@ def main():
     p.add_argument("--digits", default=DIGITS)
     p.add_argument("--results", default="bench/results")
     a = p.parse_args()
+    a.gpubench, a.results = os.path.abspath(a.gpubench), os.path.abspath(a.results)
     parts = a.parts.split(",")
     for part in parts:
         if part not in PARTS:
