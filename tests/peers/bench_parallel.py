@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Four ranks on this host train one model by each split, compared with one process and with the predictions of gpubench
-plan-parallel.
+plan-parallel. Two ranks are compared with PyTorch's parallel modules if the interpreter has a PyTorch that has them.
 
-Usage: bench_parallel.py GPUBENCH [--rounds N] [--results DIR]
+Usage: bench_parallel.py GPUBENCH [--rounds N] [--results DIR] [--parts splits,torch]
 Splits run in interleaved rounds of fresh processes. All samples go to DIR/parallel.json, and DIR/parallel.md is made from it.
 Takes minutes. Needs a quiet host.
 """
@@ -14,12 +14,19 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CONFIG = os.path.join(os.path.dirname(HERE), "fuzz", "corpus", "config", "llama-2-7b")
 RANKS, BATCH, STEPS, WARMUP = 4, 16, 3, 2
 SIZE = {"seq": 64, "layers": 4, "width": 128, "heads": 4, "vocab": 2048}
 SIZES = [word for key, value in SIZE.items() for word in (f"--{key}", str(value))]
+# The comparison with PyTorch: a model in which products take most of the time
+LLAMA = {"seq": 256, "layers": 4, "width": 256, "heads": 4, "kv-heads": 4, "ffn": 704, "vocab": 4096}
+TORCH_BATCH, TORCH_MICROBATCHES, TORCH_UPDATES, TORCH_WARMUP, LR = 8, 4, 7, 2, 0.01
+# way of torch_parallel.py: name, ranks, options of gpubench train
+WAYS = {"one": ("one process", 1, []), "ddp": ("dp 2", 2, []), "fsdp": ("dp 2, ZeRO 3", 2, ["--shard", "3"]),
+        "tensor": ("tp 2", 2, ["--tp", "2"]), "1f1b": ("pp 2, 1F1B", 2, ["--pp", "2", "--schedule", "1f1b"])}
 ONE = {"dp": 1, "tp": 1, "pp": 1, "zero": 0, "microbatches": 1}
 
 
@@ -77,6 +84,54 @@ def measure(a):
     return {"schema": "gpubench-parallel/1", "date": datetime.date.today().isoformat(), "cpus": len(os.sched_getaffinity(0)),
             "load": os.getloadavg()[0], "rounds": a.rounds, "size": SIZE, "batch": BATCH, "splits": splits, "gpus": gpus,
             "rates": {k: predicted[k] for k in ("flops_per_s", "bytes_per_s", "link_bytes_per_s", "latency_s")}}
+
+
+def llama_command(a, ranks, *more):
+    sizes = [word for key, value in LLAMA.items() for word in (f"--{key}", str(value))]
+    return [a.gpubench, "train", "llama", *sizes, "--threads", str(len(os.sched_getaffinity(0)) // ranks), "--optimizer", "sgd",
+            "--lr", str(LR), "--quiet", "--json", *more]
+
+
+def llama_steps(a, way):
+    """The median time of an update of gpubench, and the last loss."""
+    _, ranks, split = WAYS[way]
+    data = ranks if way in ("ddp", "fsdp") else 1
+    microbatches = ["--microbatches", str(TORCH_MICROBATCHES)] if way == "1f1b" else []
+    doc = output(llama_command(a, ranks, "--ranks", str(ranks), "--batch", str(TORCH_BATCH // data), *microbatches, *split,
+                               "--warmup", str(TORCH_WARMUP), "--steps", str(TORCH_UPDATES - TORCH_WARMUP)))
+    return doc["median_step_s"], doc["loss"]
+
+
+def torch_steps(peer, way):
+    _, ranks, _ = WAYS[way]
+    found = peer.torch_run(way, ranks, TORCH_MICROBATCHES, LR, TORCH_UPDATES, len(os.sched_getaffinity(0)) // ranks)
+    ends = [float(t) for t in found["ends"]][TORCH_WARMUP - 1:]
+    return statistics.median(b - a for a, b in zip(ends, ends[1:])), float(found["losses"][-1])
+
+
+def measure_torch(a):
+    """Returns the comparison with PyTorch, or None."""
+    try:
+        import numpy as np
+        import torch
+        from torch.distributed.fsdp import fully_shard  # noqa: F401
+        from torch.distributed.pipelining import Schedule1F1B  # noqa: F401
+    except ImportError as missing:
+        print(f"no comparison with PyTorch: {missing}")
+        return None
+    import check_parallel as peer
+
+    rounds, here = [], os.getcwd()
+    with tempfile.TemporaryDirectory(prefix="gputune-parallel") as folder:
+        os.chdir(folder)
+        output(llama_command(a, 1, "--batch", "1", "--warmup", "0", "--steps", "1", "--lr", "0", "--save-weights", "weights"))
+        np.savez("batch.npz", *peer.batch(TORCH_BATCH, LLAMA["seq"], LLAMA["vocab"]))
+        for _ in range(a.rounds):
+            rounds.append({way: {"gpubench": llama_steps(a, way), "torch": torch_steps(peer, way)} for way in WAYS})
+            print({WAYS[way][0]: v for way, v in rounds[-1].items()}, flush=True)
+        os.chdir(here)
+    return {"date": datetime.date.today().isoformat(), "load": os.getloadavg()[0], "torch": torch.__version__, "size": LLAMA,
+            "batch": TORCH_BATCH, "microbatches": TORCH_MICROBATCHES, "rounds": rounds}
 
 
 # ---- Markdown ----
@@ -159,6 +214,33 @@ def gpu_table(doc):
     return text
 
 
+def torch_table(peer):
+    text = head("split", "gpubench ms", "PyTorch ms", "ratio", "lowest", "highest", "losses differ by")
+    for way, (name, _, _) in WAYS.items():
+        own, other = ([r[way][tool] for r in peer["rounds"]] for tool in ("gpubench", "torch"))
+        ratios = [b[0] / a[0] for a, b in zip(own, other)]
+        times = [f"{1e3 * statistics.median(t for t, _ in samples):.0f}" for samples in (own, other)]
+        text += row(name, *times, f"{statistics.median(ratios):.2f}", f"{min(ratios):.2f}", f"{max(ratios):.2f}",
+                    f"{max(abs(x[1] - y[1]) for x, y in zip(own, other)):.1e}")
+    return text
+
+
+def torch_section(doc):
+    peer = doc.get("torch")
+    if not peer:
+        return ""
+    size = ", ".join(f"{k} {v}" for k, v in peer["size"].items())
+    return f"""
+## Compared with PyTorch {peer['torch']}
+
+{peer['date']}, load {peer['load']:.1f} at the end. A Llama model ({size}), batch {peer['batch']},
+{peer['microbatches']} microbatches in a pipeline, SGD with momentum, the same weights and batch, {doc['cpus']} threads in total.
+PyTorch: DistributedDataParallel, fully_shard, parallelize_module, and torch.distributed.pipelining, with gloo. Medians of
+{len(peer['rounds'])} interleaved rounds of fresh processes. A ratio above 1 means that gpubench is faster.
+
+{torch_table(peer)}"""
+
+
 def markdown(doc):
     size = ", ".join(f"{k} {v}" for k, v in doc["size"].items())
     g = doc["gpus"]["nvlink"]
@@ -203,7 +285,7 @@ the backward pass. The saving therefore starts with models that are large compar
 Llama 2 7B (6,738,415,616 parameters), batch {g['batch']}, {g['seq']} tokens, bf16, AdamW, H100 with 80 GiB. nvlink: SXM, 450
 GB/s per direction. pcie: the card for PCIe, 64 GB/s. The five fastest splits that fit. Predicted, not measured.
 
-{gpu_table(doc)}"""
+{gpu_table(doc)}{torch_section(doc)}"""
 
 
 def main():
@@ -211,8 +293,16 @@ def main():
     p.add_argument("gpubench")
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--results", default=".")
+    p.add_argument("--parts", default="splits,torch", help="the other part keeps its figures")
     a = p.parse_args()
-    doc = measure(a)
+    a.gpubench, doc = os.path.abspath(a.gpubench), {}
+    if os.path.exists(os.path.join(a.results, "parallel.json")):
+        with open(os.path.join(a.results, "parallel.json"), encoding="utf-8") as f:
+            doc = json.load(f)
+    if "splits" in a.parts.split(","):
+        doc.update(measure(a))
+    if "torch" in a.parts.split(","):
+        doc["torch"] = measure_torch(a) or doc.get("torch")
     with open(os.path.join(a.results, "parallel.json"), "w", encoding="utf-8") as f:
         json.dump(doc, f, indent=1)
         f.write("\n")

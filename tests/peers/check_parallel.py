@@ -151,9 +151,9 @@ def random_u64(seed, stream, count):
     return c[1] << bits | c[0]
 
 
-def batch():
+def batch(rows, seq, vocab):
     """The random batch of seed 1, which is the same in each step."""
-    return [(random_u64(1, 100 + k, BATCH * SEQ) % np.uint64(VOCAB)).astype(np.int64).reshape(BATCH, SEQ) for k in (0, 1)]
+    return [(random_u64(1, 100 + k, rows * seq) % np.uint64(vocab)).astype(np.int64).reshape(rows, seq) for k in (0, 1)]
 
 
 def merged(grads):
@@ -173,12 +173,12 @@ def free_port():
         return s.getsockname()[1]
 
 
-def torch_run(way, ranks):
-    """Runs this script's PyTorch part as `ranks` processes. Returns the losses and gradients of the first one."""
-    env = dict(os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks), OMP_NUM_THREADS="1")
+def torch_run(way, ranks, microbatches, lr, updates, threads=1):
+    """Runs torch_parallel.py as `ranks` processes in a directory with weights/ and batch.npz. Returns what the first one writes."""
+    env = dict(os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks), OMP_NUM_THREADS=str(threads))
     part = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_parallel.py")
-    started = [subprocess.Popen([sys.executable, part, way, "weights", "batch.npz", f"torch-{way}.npz", str(MICROBATCHES), str(LR),
-                                 str(TORCH_UPDATES)], env=dict(env, RANK=str(rank), LOCAL_RANK=str(rank)))
+    started = [subprocess.Popen([sys.executable, part, way, "weights", "batch.npz", f"torch-{way}.npz", str(microbatches), str(lr),
+                                 str(updates)], env=dict(env, RANK=str(rank), LOCAL_RANK=str(rank)))
                for rank in range(ranks)]
     try:
         status = [p.wait(LIMIT_S) for p in started]
@@ -187,8 +187,7 @@ def torch_run(way, ranks):
             p.kill()
     if any(status):
         raise RuntimeError(f"PyTorch ended with {status}")
-    found = dict(np.load(f"torch-{way}.npz"))
-    return found.pop("losses"), merged(found)
+    return dict(np.load(f"torch-{way}.npz"))
 
 
 def compare_with_torch():
@@ -201,11 +200,12 @@ def compare_with_torch():
         return
     print(f"# torch {torch.__version__}")
     train("llama", "--batch", BATCH, "--steps", 1, "--lr", 0, "--save-weights", "weights")
-    np.savez("batch.npz", *batch())
+    np.savez("batch.npz", *batch(BATCH, SEQ, VOCAB))
     for way, split in (("one", (1, 1, 1)), ("tensor", (1, 2, 1)), ("1f1b", (1, 1, 2)), ("gpipe", (1, 1, 2)), ("fsdp", (2, 1, 1, 3)),
                        ("ddp", (2, 1, 1))):
         try:
-            losses, want = torch_run(way, split[0] * split[1] * split[2])
+            found = torch_run(way, split[0] * split[1] * split[2], MICROBATCHES, LR, TORCH_UPDATES)
+            losses, want = found["losses"], merged({k: v for k, v in found.items() if k not in ("losses", "ends")})
             more = [*options(*split), *(["--schedule", way] if way in ("1f1b", "gpipe") else [])]
             off, tensor = distance(first_step("llama", "torch.st", *more), want)
             point(off <= 1e-5, f"llama, PyTorch {way}: gradients of the first step", f"{tensor} differs by {off:.2g}")

@@ -4,11 +4,13 @@
 
 Usage: torch_parallel.py WAY WEIGHTS BATCH RESULT MICROBATCHES LR UPDATES
 WAY: one, ddp, fsdp, tensor, 1f1b or gpipe. RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT are those of torchrun.
-Rank 0 writes RESULT: the gradients of the first step by name of the parameter, and "losses".
+Rank 0 writes RESULT: the gradients of the first step by name of the parameter, "losses", and "ends": the time in seconds at the
+end of each update.
 """
 import json
 import struct
 import sys
+import time
 
 import numpy as np
 import torch
@@ -174,7 +176,7 @@ def train_stage(config, x, y, rank, ranks):
     stage = PipelineStage(model, rank, ranks, torch.device("cpu"))
     schedule = (Schedule1F1B if WAY == "1f1b" else ScheduleGPipe)(stage, MICROBATCHES, loss_fn=loss_of)
     optimizer = torch.optim.SGD(model.parameters(), LR, momentum=0.9)
-    losses, first = [], None
+    losses, first, ends = [], None, []
     for _ in range(UPDATES):
         parts = []
         optimizer.zero_grad()
@@ -185,15 +187,16 @@ def train_stage(config, x, y, rank, ranks):
             losses.append(float(torch.stack(parts).detach().mean()))
         first = first or gradients(model)
         optimizer.step()
+        ends.append(time.perf_counter())
     every = [None] * ranks
     dist.all_gather_object(every, (losses, first))
-    return every[-1][0], {name: g for _, grads in every for name, g in grads.items()}
+    return every[-1][0], {name: g for _, grads in every for name, g in grads.items()}, ends
 
 
 def train(config, x, y, rank, ranks):
     model, rows = parallel(load(Llama(config, 0, config["num_hidden_layers"])), rank, ranks)
     optimizer = torch.optim.SGD(model.parameters(), LR, momentum=0.9)
-    losses, first = [], None
+    losses, first, ends = [], None, []
     for _ in range(UPDATES):
         optimizer.zero_grad()
         loss = loss_of(model(x[rows]), y[rows])
@@ -203,7 +206,8 @@ def train(config, x, y, rank, ranks):
         losses.append(float(torch.stack(every).mean()))
         first = first or gradients(model)
         optimizer.step()
-    return losses, first
+        ends.append(time.perf_counter())
+    return losses, first, ends
 
 
 def main():
@@ -215,9 +219,9 @@ def main():
         x, y = torch.from_numpy(data["arr_0"]), torch.from_numpy(data["arr_1"])
     dist.init_process_group("gloo")
     rank, ranks = dist.get_rank(), dist.get_world_size()
-    losses, first = (train_stage if WAY in ("1f1b", "gpipe") else train)(config, x, y, rank, ranks)
+    losses, first, ends = (train_stage if WAY in ("1f1b", "gpipe") else train)(config, x, y, rank, ranks)
     if rank == 0:
-        np.savez(RESULT, losses=np.array(losses), **first)
+        np.savez(RESULT, losses=np.array(losses), ends=np.array(ends), **first)
     dist.destroy_process_group()
 
 
