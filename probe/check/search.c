@@ -16,7 +16,7 @@
 #define MOST_OF    0.6 /* minimum share of the message or of the text */
 #define RUN        6.0 /* minimum weight of consecutive words in both */
 #define NEAR       0.6 /* minimum share of the best rank to be listed */
-#define WHOLE      0.85 /* minimum share of the message for a complete match */
+#define WHOLE      0.99 /* minimum share of the message for a complete match */
 #define PART       0.75 /* minimum share of a match if every word of the text is in some message */
 #define IDENTIFIER 12   /* letters of a word that identifies a message by itself: "cudaErrorSystemNotReady" */
 

@@ -247,8 +247,12 @@ static void print_matches(const struct pr_match *m, size_t n)
 {
 	size_t i = 0;
 
-	if (m[0].sure)
+	if (m[0].sure) {
+		puts("A check is about this message. The message alone does not prove its cause.\n");
 		print_story(m[i++].check);
+		if (pr_check_find(m[0].check->id))
+			printf("\nThis host: gpuprobe -v | grep '^%s '\n", m[0].check->id);
+	}
 	if (i < n && m[i].sure)
 		puts("\nThe same message leads to:");
 	for (; i < n && m[i].sure; i++)
