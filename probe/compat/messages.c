@@ -45,6 +45,21 @@ static bool take_line(const regex_t *re, char **lines, size_t n)
 	return false;
 }
 
+/* Moves the notices behind the errors; keeps the order otherwise. */
+static void notices_last(const struct pr_message **m, size_t n)
+{
+	for (size_t i = 0, left = n; left--;) {
+		const struct pr_message *notice = m[i];
+
+		if (strcmp(notice->fault, "notice")) {
+			i++;
+			continue;
+		}
+		memmove(m + i, m + i + 1, (n - i - 1) * sizeof(*m));
+		m[n - 1] = notice;
+	}
+}
+
 size_t pr_message_find(const char *text, const struct pr_message **ret, size_t most)
 {
 	gt_autofree char *copy = gt_xstrdup(text);
@@ -66,5 +81,6 @@ size_t pr_message_find(const char *text, const struct pr_message **ret, size_t m
 		}
 		regfree(&re);
 	}
+	notices_last(ret, n);
 	return n;
 }

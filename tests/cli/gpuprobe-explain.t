@@ -202,7 +202,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 The GPU has no memory left for NCCL's buffers. [nccl-oom]
     Fault: a limit of memory, disk space, files or time
       node7:4711:4788 [0] NCCL WARN Cuda failure 'out of memory'
-  0 The limit of locked memory (memlock) is too low for RDMA. [ib-memlock-any]
+  0 RDMA could not lock memory. In most cases the limit of locked memory (memlock) is too low. [ib-memlock-any]
     Fault: a limit of memory, disk space, files or time
       node7:4711:4788 [3] ibvwrap.c:160 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory
   0 A rank waited for a collective that another rank never entered: it died, is slow, or ran other code. [nccl-watchdog]
@@ -244,7 +244,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 A worker of the loader ended without a message, because of an exception at its start or a signal. [loader-exited]
     Fault: not known: the message has several possible causes
       RuntimeError: DataLoader worker (pid(s) 4711) exited unexpectedly
-  0 The program was built with a newer CUDA release than the driver supports. [cuda-insufficient]
+  0 The driver is missing, or older than the CUDA release that the program was built with. [cuda-insufficient]
     Fault: the driver or its setup
       RuntimeError: CUDA error: CUDA driver version is insufficient for CUDA runtime version
   0 A program accessed an invalid address. The message has no cause. [segv]
@@ -253,7 +253,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 A program accessed an invalid address. The message has no cause. [segv]
     Fault: not known: the message has several possible causes
       python3[4711]: segfault at 0 ip 00007f3a1c2d4e10 sp 00007ffd error 4 in libtorch_cuda.so
-  0 A CUDA kernel of the program accessed an invalid address. [illegal-address]
+  0 A CUDA kernel of the program or of a library accessed an invalid address. [illegal-address]
     Fault: an error of the program or its configuration
       RuntimeError: CUDA error: an illegal memory access was encountered
   0 A kernel checked its input and refused it, most often an index or a class label out of range. [device-assert]
@@ -301,8 +301,8 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 A package was built against another NumPy. [numpy-abi]
     Fault: packages or libraries that are incompatible with this host or with each other
       ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject
-  0 The program needs another version of PyTorch. [attr-torch]
-    Fault: packages or libraries that are incompatible with this host or with each other
+  0 PyTorch has no such part: in most cases the program needs another version of it. [attr-torch]
+    Fault: not known: the message has several possible causes
       AttributeError: module 'torch' has no attribute 'float8_e4m3fn'
   0 Triton compiles a small C file at run time and there is no compiler. [triton-cc]
     Fault: packages or libraries that are incompatible with this host or with each other
@@ -346,7 +346,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
       no such check
   0 possible match: python.nccl: a framework loads another NCCL than it was built with
       undefined symbol
-  0 The NVSwitch fabric is not set up: the Fabric Manager does not run or has another version. [fabric-not-ready]
+  0 CUDA waits for the NVSwitch fabric: the Fabric Manager does not run or has another version. Without NVSwitch, kernel HMM can be the cause. [fabric-not-ready]
     Fault: the driver or its setup
       cudaErrorSystemNotReady
 
@@ -364,6 +364,13 @@ A weak match is labelled as possible.
   
   Source: glibc source, elf/dl-lookup.c; PyTorch documentation, C++ extensions
 
+A message that only a check has is no proof of that check's cause.
+
+  $ gpuprobe explain 'openat(AT_FDCWD, "/dev/nvidia-uvm", O_RDWR|O_CLOEXEC) = -1 ENXIO (No such device or address)' | sed -n '1p; 3p; $p'
+  A check is about this message. The message alone does not prove its cause.
+  driver.node-numbers: a device node has an outdated major number
+  This host: gpuprobe -v | grep '^driver.node-numbers '
+
 The document contains the method of each match.
 
   $ for m in gpu.lost 'Xid 79' 'Xid 173' 'CUDA out of memory. Tried to allocate' 'ImportError: undefined symbol: x' 'foo bar baz'; do gpuprobe explain "$m" --json > out
@@ -372,7 +379,7 @@ The document contains the method of each match.
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"number"}],"numbers":[{"kind":"Xid","number":79,"check":"gpu.lost","name":"ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS","meaning":"TheGPUnolongerrespondsonPCIe.","fault":"hardware","action":"reboot"}]}
   3 {"schema":"gpuprobe-checks/1","checks":[],"numbers":[{"kind":"Xid","number":173,"check":null}]}
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"program.gpu-memory","match":"message"}],"messages":[{"id":"torch-cuda-oom","fault":"limit","cause":"Thetensorsofthisprocess,andthoseofothersontheGPU,needmorememorythanithas.","remedy":"Useasmallerbatch,gradientcheckpointingoralowerprecision.nvidia-smishowsotherprocesses.Withmuchmemoryreservedbutunallocated,setPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.","check":"program.gpu-memory","source":"PyTorchsource,c10/cuda/CUDACachingAllocator.cpp"}]}
-  0 {"schema":"gpuprobe-checks/1","checks":[],"messages":[{"id":"undef-other","fault":"install","cause":"Twoincompatiblelibrarieswereloaded.Thesymbol'snameidentifiesthelibrary.","remedy":"c++filtNAMEshowsit;gpuprobeloadsshowswhichfilesareloaded.","check":null,"source":"glibcsource,elf/dl-lookup.c"}]}
+  0 {"schema":"gpuprobe-checks/1","checks":[],"messages":[{"id":"undef-other","fault":"install","cause":"Aloadedlibrarylacksasymbolthatanotheroneneeds:theirversionsdonotfit.Thesymbolidentifiesthelibrary.","remedy":"c++filtNAMEshowsit;gpuprobeloadsshowswhichfilesareloaded.","check":null,"source":"glibcsource,elf/dl-lookup.c"}]}
   3 {"schema":"gpuprobe-checks/1","checks":[]}
 
 A message with control characters is not printed.

@@ -40,7 +40,7 @@ Every check has an explanation and the messages that lead to it.
   $ gpuprobe explain torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device | head -n 1
   The library contains no code for this GPU: the GPU is newer or older than the build supports.
   $ gpuprobe explain "Error 802: system not yet initialized" | grep hmm
-    uvm_disable_hmm=1.
+    modprobe nvidia_uvm with uvm_disable_hmm=1.
   $ for host in arm-gh200 power9-gpu-nodes; do gpuprobe --root $FIXTURES/$host.host | sed -n 's/:.*NUMA node.*//p'; done
     ARM Neoverse-V2
     POWER9

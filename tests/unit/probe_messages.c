@@ -46,8 +46,14 @@ START_TEST(the_specific_message_comes_first)
 		{"OSError: [Errno 28] No space left on device: '/data/x'", "no-space"},
 		{"x.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev", "undef-torch"},
 		{"x.so: undefined symbol: foo", "undef-other"},
-		{"ChildFailedError\n[rank0]: torch.OutOfMemoryError: CUDA out of memory", "torch-cuda-oom"},
 		{"CUDA out of memory", "torch-cuda-oom"},
+		{"docker: could not select device driver \"cdi\" with capabilities: []", "docker-cdi-off"},
+		{"nvidia-container-cli: mount error: file creation failed: libcuda.so.1: file exists", "container-file-exists"},
+		{"Could not load library libcudnn_cnn.so.8. Error: libnvrtc.so: cannot open shared object file", "cudnn-needs-lib"},
+		{"CUDA error: operation not permitted when stream is capturing", "graph-capture"},
+		{"\"triu_cuda_template\" not implemented for 'BFloat16'", "no-cuda-type"},
+		{"node1: NCCL WARN Cuda failure 2 'out of memory'", "nccl-oom"},
+		{"/usr/bin/ld: cannot find -lcudart: No such file or directory", "ld-cuda-libs"},
 	};
 	const struct pr_message *m[4];
 
@@ -55,8 +61,90 @@ START_TEST(the_specific_message_comes_first)
 		ck_assert_uint_ge(pr_message_find(t[i].text, m, GT_ARRAY_SIZE(m)), 1);
 		ck_assert_str_eq(m[0]->id, t[i].id);
 	}
-	ck_assert_uint_eq(pr_message_find("foo bar baz", m, 4), 0);
-	ck_assert_uint_eq(pr_message_find("", m, 4), 0);
+}
+END_TEST
+
+/* The answer is the error that another message encloses. */
+START_TEST(the_enclosed_error_comes_first)
+{
+	static const struct {
+		const char *text, *id;
+	} t[] = {
+		{"ChildFailedError\n[rank0]: torch.OutOfMemoryError: CUDA out of memory", "torch-cuda-oom"},
+		{"Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized", "fabric-not-ready"},
+		{"Unexpected error from cudaGetDeviceCount(). Error 42: something new", "unexpected-count"},
+		{"failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", "no-device"},
+		{"failed call to cuInit: UNKNOWN ERROR (34)", "tf-cuinit"},
+		{"CUDA backend failed to initialize: FAILED_PRECONDITION: CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "compat-804"},
+		{"Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices.", "jax-init"},
+		{"ncclUnhandledCudaError: Call to CUDA function failed.\nLast error:\nCuda failure 700 "
+		 "'an illegal memory access was encountered'", "illegal-address"},
+		{"ncclSystemError: System call (e.g. socket, malloc) failed.\nLast error:\nCall to ibv_modify_qp failed with 19 "
+		 "No such device, on dev mlx5_0:1", "nccl-qp-unreach"},
+		{"Failed to import from vllm._C with ImportError('libcudart.so.13: cannot open shared object file')", "cudart-so"},
+		{"OCI runtime create failed: failed to inject CDI devices: unresolvable CDI devices nvidia.com/gpu=0",
+		 "cdi-unresolvable"},
+		{"(EngineCore_0) ValueError: No available memory for the cache blocks.\nEngine core initialization failed",
+		 "vllm-kv"},
+		{"WARNING: Sending process 4711 closing signal SIGTERM\nfailed (exitcode: 1) local_rank: 0", "elastic-child"},
+	};
+	const struct pr_message *m[4];
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		ck_assert_uint_ge(pr_message_find(t[i].text, m, GT_ARRAY_SIZE(m)), 1);
+		ck_assert_str_eq(m[0]->id, t[i].id);
+	}
+}
+END_TEST
+
+/* Each launcher, container engine and service manager reports a killed process in its own words. */
+START_TEST(a_killed_process_is_recognised)
+{
+	static const char *const killed[] = {
+		"[launch.py:321:sigkill_handler] ['python3', '-u', 'train.py'] exits with return code = -9",
+		"failed (exitcode: -9) local_rank: 0 (pid: 3908423) of binary: /usr/bin/python3",
+		"subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGKILL: 9>.",
+		"mpirun noticed that process rank 3 with PID 0 on node gpu4 exited on signal 9 (Killed).",
+		"=   KILLED BY SIGNAL: 9 (Killed)",
+		"srun: error: gpu4: task 2: Killed",
+		"srun: error: gpu4: tasks 0-7: Exited with exit code 137",
+		"trainer_1 exited with code 137",
+		"Exited (137) 3 minutes ago",
+		"      Exit Code:    137",
+		"train.service: Main process exited, code=killed, status=9/KILL",
+	};
+	const struct pr_message *m[1];
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(killed); i++) {
+		ck_assert_msg(pr_message_find(killed[i], m, 1) == 1, "%s", killed[i]);
+		ck_assert_str_eq(m[0]->id, "sigkill");
+	}
+}
+END_TEST
+
+START_TEST(other_lines_match_nothing)
+{
+	static const char *const other[] = {
+		"foo bar baz",
+		"",
+		"Process finished with exit code 0",
+		"trainer_1 exited with code 0",
+		"max locked memory           (kbytes, -l) 8192",
+		"curl failed with error 5",
+		"systemd[1]: backup.service: status=12",
+		"usb 1-1: can't set config #1, error -71",
+		"Read the answers on https://stack overflow.com",
+		"The node is healthy",
+		"Setting pad_token_id to eos_token_id:2 for open-end generation.",
+		"Loaded: model trust_remote_code: False",
+		"KeyError: 'qwen2'",
+		"ata1: SATA link down (SStatus 0 SControl 300)",
+		"NCCL INFO NVLS multicast support is not available on dev 0",
+	};
+	const struct pr_message *m[1];
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(other); i++)
+		ck_assert_msg(!pr_message_find(other[i], m, 1), "\"%s\": %s", other[i], m[0]->id);
 }
 END_TEST
 
@@ -82,6 +170,9 @@ TCase *case_messages(void)
 
 	tcase_add_test(tc, messages_are_sound);
 	tcase_add_test(tc, the_specific_message_comes_first);
+	tcase_add_test(tc, the_enclosed_error_comes_first);
+	tcase_add_test(tc, a_killed_process_is_recognised);
+	tcase_add_test(tc, other_lines_match_nothing);
 	tcase_add_test(tc, each_xid_has_a_check);
 	tcase_set_timeout(tc, 120);
 	return tc;
