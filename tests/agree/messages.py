@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks gpuprobe explain with the messages in tests/messages. It must name the right fault or report that several are possible,
-and must not explain an unrelated line. A message without an answer is not an error; the number of these is printed."""
+must not explain an unrelated line, and must use the row that the file names. A message without an answer is not an error; the
+number of these is printed."""
 import concurrent.futures
 import json
 import os
@@ -25,12 +26,13 @@ OPEN = {
 }
 
 
-def fault_of(message):
-    done = tap.run("gpuprobe", "explain", "--json", message)
+def explain(message):
+    """Returns the fault and the catalogue's row of the first answer."""
+    done = tap.run("gpuprobe", "explain", "--json", message.replace("\\n", "\n"))
     doc = json.loads(done.stdout)
     for entry in doc.get("messages", []) + doc.get("numbers", []):
-        return entry.get("fault", "none")
-    return "check" if any(c["match"] == "message" for c in doc["checks"]) else "none"
+        return entry.get("fault", "none"), entry.get("id", "-")
+    return "check" if any(c["match"] == "message" for c in doc["checks"]) else "none", "-"
 
 
 def main():
@@ -38,9 +40,11 @@ def main():
     with open(os.path.join(tap.TOP, "tests/messages/collected.tsv"), encoding="utf-8") as f:
         rows = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        given = list(pool.map(lambda row: fault_of(row[0]), rows))
-    wrong, invented, silent = [], [], 0
-    for (message, fault, subject, _), answer in zip(rows, given):
+        given = list(pool.map(lambda row: explain(row[0]), rows))
+    wrong, invented, other, silent = [], [], [], 0
+    for (message, fault, subject, _, *rule), (answer, row) in zip(rows, given):
+        if rule and row != rule[0]:
+            other.append(f"{row} instead of {rule[0]}: {message[:100]}")
         silent += answer == "none" and fault != "none"
         if fault == "none" and answer != "none":
             invented.append(f"{answer}: {message[:100]}")
@@ -49,6 +53,7 @@ def main():
             wrong.append(f"{answer} instead of {fault} ({subject}): {message[:100]}")
     tap.rule("an unrelated line has no answer", invented)
     tap.rule("each answer names the right fault or reports that several are possible", wrong)
+    tap.rule("the row that explains the message comes first", other)
     print(f"# {len(rows)} lines, {silent} messages without an answer")
     tap.check("at least four of five messages have an answer", silent * 5 <= len(rows))
     tap.plan()
