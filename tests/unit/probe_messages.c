@@ -54,6 +54,10 @@ START_TEST(the_specific_message_comes_first)
 		{"\"triu_cuda_template\" not implemented for 'BFloat16'", "no-cuda-type"},
 		{"node1: NCCL WARN Cuda failure 2 'out of memory'", "nccl-oom"},
 		{"/usr/bin/ld: cannot find -lcudart: No such file or directory", "ld-cuda-libs"},
+		{"OSError: [Errno 28] No space left on device: '/dev/shm/torch_1'", "torch-shm"},
+		{"nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown",
+		 "nvml-mismatch"},
+		{"modprobe: ERROR: could not insert 'nvidia': Operation not permitted", "module-perm"},
 	};
 	const struct pr_message *m[4];
 
