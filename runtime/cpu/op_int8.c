@@ -32,24 +32,6 @@ static void run_quantize_weight(const struct rt_cpu *cpu, const struct rt_call *
 
 const struct rt_cpu_kernel rt_cpu_quantize_weight = { .run = run_quantize_weight };
 
-/* Applies the activation to a finished block of y. */
-struct act {
-	struct rt_gemm_end end;
-	const struct rt_simd *simd;
-	float *y;
-	int64_t ld;
-	enum rt_act act;
-};
-
-static void run_act(const struct rt_gemm_end *end, int64_t row, int64_t rows, int64_t col, int64_t cols)
-{
-	const struct act *a = (const void *)end;
-	float *y = a->y + row * a->ld + col;
-
-	for (int64_t r = 0; r < rows; r++, y += a->ld)
-		a->simd->bias_act(y, y, NULL, 1, cols, a->act);
-}
-
 /* in: x, packed weight, scales, sums, bias. Sets all but `rows` and `arg`. */
 static struct rt_i8_product product_of(const struct rt_call *c)
 {
@@ -58,16 +40,9 @@ static struct rt_i8_product product_of(const struct rt_call *c)
 		.m = rt_rows(c->out[0]),
 		.w = weight_of(c->in[1], c->in[2], c->in[3], &c->attr.shape),
 		.bias = rt_f32(c->in[4]),
+		.act = c->attr.act,
 		.y = rt_f32(c->out[0]),
 	};
-}
-
-static void multiply(const struct rt_cpu *cpu, const struct rt_call *c, struct rt_i8_product *p, void *scratch)
-{
-	struct act act = { { run_act }, cpu->simd, p->y, p->w.n, c->attr.act };
-
-	p->end = c->attr.act == RT_ACT_NONE ? NULL : &act.end;
-	rt_i8_multiply(cpu, p, scratch);
 }
 
 /* Quantises x (n) by its own range. */
@@ -116,7 +91,7 @@ static void run_linear_int8(const struct rt_cpu *cpu, const struct rt_call *c, c
 
 	p.rows = linear_rows;
 	p.arg = c;
-	multiply(cpu, c, &p, c->out[RT_MAX_IO - 1]->data);
+	rt_i8_multiply(cpu, &p, c->out[RT_MAX_IO - 1]->data);
 }
 
 const struct rt_cpu_kernel rt_cpu_linear_int8 = { .run = run_linear_int8, .scratch = linear_scratch };
@@ -216,7 +191,7 @@ static void run_conv_int8(const struct rt_cpu *cpu, const struct rt_call *c, con
 		quantize_image(c, &m, i);
 	p.rows = conv_rows;
 	p.arg = &m;
-	multiply(cpu, c, &p, scratch + images_bytes(&m));
+	rt_i8_multiply(cpu, &p, scratch + images_bytes(&m));
 }
 
 const struct rt_cpu_kernel rt_cpu_conv_int8 = { .run = run_conv_int8, .scratch = conv_scratch };

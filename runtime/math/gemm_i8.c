@@ -162,13 +162,12 @@ static void multiply_panel(const struct loops *l, const struct block *b, int64_t
 			.col_scale = p->w.scale + col,
 			.col_sum = p->w.sum + col,
 			.bias = p->bias ? p->bias + col : NULL,
+			.act = p->act,
 			.y = p->y + (b->row + i) * p->w.n + col,
 			.ldy = p->w.n,
 		};
 
 		l->kernels->tile(&t);
-		if (p->end)
-			p->end->run(p->end, b->row + i, t.rows, col, cols);
 	}
 }
 

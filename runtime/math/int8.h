@@ -37,6 +37,7 @@ struct rt_i8_tile {
 	const int32_t *row_zero;
 	const float *col_scale, *bias; /* bias may be NULL */
 	const int32_t *col_sum;
+	enum rt_act act;
 	float *y;
 	int64_t ldy;
 };
@@ -49,7 +50,7 @@ struct rt_i8 {
 	float (*range)(const float *x, int64_t n, float *lo, float *hi);
 	/* to = x * inverse + zero, rounded to nearest even and limited to 0..255. Returns as range(). */
 	float (*quantize)(uint8_t *to, const float *x, int64_t n, float inverse, int32_t zero);
-	/* y = row_scale col_scale (a b - row_zero col_sum) + bias */
+	/* y = act(row_scale col_scale (a b - row_zero col_sum) + bias) */
 	void (*tile)(const struct rt_i8_tile *t);
 };
 extern const struct rt_i8 rt_i8_avx512_vnni, rt_i8_avx512, rt_i8_avx_vnni, rt_i8_avx2, rt_i8_base;
@@ -85,7 +86,7 @@ struct rt_i8_product {
 	void (*rows)(const struct rt_i8_product *p, int64_t row, int64_t rows, uint8_t *to, int64_t ld, float *scale,
 		     int32_t *zero);
 	const void *arg;
-	const struct rt_gemm_end *end; /* may be NULL */
+	enum rt_act act;
 };
 /* Returns the scratch memory of a product in bytes. */
 size_t rt_i8_scratch_bytes(int64_t k, int threads);

@@ -5,6 +5,7 @@
  */
 #include "runtime/math/int8.h"
 #include "runtime/math/vec.h"
+#include "runtime/math/simd_act.h"
 
 #define VECTORS		(RT_I8_COLS / RT_W)
 /* Vectors of a tile in registers at once. */
@@ -63,32 +64,71 @@ INLINE vi splat_i(uint32_t x)
 	return (vi){ 0 } + (int32_t)x;
 }
 
-/* Writes columns col..col+W of one row of the result. */
-INLINE void finish(const struct rt_i8_tile *t, int64_t row, int64_t col, vi sum)
+/* e^-2u of GELU (simd_act.h) by a reciprocal: a division of vectors takes as long as the rest of the function. */
+INLINE vf activated(vf x, enum rt_act act)
 {
-	int64_t left = t->cols - col;
-	vi exact;
-	vf y;
+	if (act == RT_ACT_GELU)
+		return x * reciprocal(1.0f + vexp(-GELU_2K * x * (1.0f + GELU_C * x * x)));
+	return act_fwd(x, act);
+}
 
-	if (left <= 0)
-		return;
-	exact = (vi)((vu)sum - (vu)ldi(t->col_sum + col) * (uint32_t)t->row_zero[row]);
-	y = __builtin_convertvector(exact, vf) * (ld(t->col_scale + col) * t->row_scale[row]);
-	if (t->bias)
-		y += ldx(t->bias + col, left);
-	stx(t->y + row * t->ldy + col, y, left);
+/* Writes columns col..col+AT_ONCE*W of the tile from their sums (rows,AT_ONCE). whole: none of them is after the last. */
+INLINE void finish_as(const struct rt_i8_tile *t, int64_t col, const vi *sum, enum rt_act act, bool whole)
+{
+	float *y = t->y + col;
+	int64_t left[AT_ONCE];
+	vi outputs[AT_ONCE];
+	vf scale[AT_ONCE], bias[AT_ONCE];
+
+	for (int v = 0; v < AT_ONCE; v++) {
+		left[v] = whole ? W : t->cols - col - v * W;
+		outputs[v] = ldi(t->col_sum + col + v * W);
+		scale[v] = ld(t->col_scale + col + v * W);
+		bias[v] = t->bias && left[v] > 0 ? ldx(t->bias + col + v * W, left[v]) : (vf){ 0 };
+	}
+	for (int64_t r = 0; r < t->rows; r++, y += t->ldy)
+		for (int v = 0; v < AT_ONCE; v++) {
+			vi exact = (vi)((vu)sum[r * AT_ONCE + v] - (vu)outputs[v] * (uint32_t)t->row_zero[r]);
+			vf x = __builtin_convertvector(exact, vf) * (scale[v] * t->row_scale[r]) + bias[v];
+
+			if (left[v] > 0)
+				stx(y + v * W, activated(x, act), left[v]);
+		}
+}
+
+/* Not inlined: the sums of a tile are in all registers. */
+static __attribute__((noinline)) void finish(const struct rt_i8_tile *t, int64_t col, const vi *sum)
+{
+	bool whole = t->cols - col >= AT_ONCE * W;
+
+	switch (t->act) {
+#define AS(which)                                                                                                      \
+	case which:                                                                                                    \
+		if (whole)                                                                                             \
+			finish_as(t, col, sum, which, true);                                                           \
+		else                                                                                                   \
+			finish_as(t, col, sum, which, false);                                                          \
+		break
+		AS(RT_ACT_NONE);
+		AS(RT_ACT_GELU);
+		AS(RT_ACT_RELU);
+		AS(RT_ACT_GELU_ERF);
+		AS(RT_ACT_SILU);
+		AS(RT_ACT_TANH);
+		AS(RT_ACT_SIGMOID);
+#undef AS
+	}
 }
 
 INLINE void some_columns(const struct rt_i8_tile *t, int rows, int64_t col)
 {
 	const int8_t *b = t->b + RT_I8_GROUP * col;
 	const uint32_t *a = t->a;
-	vi sum[TILE_ROWS][AT_ONCE];
+	vi sum[TILE_ROWS][AT_ONCE], sums[TILE_ROWS * AT_ONCE];
 
 #pragma GCC unroll 16
 	for (int i = 0; i < rows; i++)
-		for (int v = 0; v < AT_ONCE; v++)
-			sum[i][v] = (vi){ 0 };
+		sum[i][0] = sum[i][1] = (vi){ 0 };
 	for (int64_t p = 0; p < t->groups; p++, a += rows, b += RT_I8_GROUP * RT_I8_COLS) {
 		vi b0 = ldi(b), b1 = ldi(b + RT_I8_GROUP * RT_W);
 
@@ -101,9 +141,11 @@ INLINE void some_columns(const struct rt_i8_tile *t, int rows, int64_t col)
 		}
 	}
 #pragma GCC unroll 16
-	for (int i = 0; i < rows; i++)
-		for (int v = 0; v < AT_ONCE; v++)
-			finish(t, i, col + v * W, sum[i][v]);
+	for (int i = 0; i < rows; i++) {
+		sums[i * AT_ONCE] = sum[i][0];
+		sums[i * AT_ONCE + 1] = sum[i][1];
+	}
+	finish(t, col, sums);
 }
 
 /* One or two rows: SPLIT sums per element, because one sum would wait for the latency of each product. */
@@ -113,7 +155,7 @@ INLINE void few_rows(const struct rt_i8_tile *t, int rows, int64_t col)
 	const int64_t step = RT_I8_GROUP * RT_I8_COLS, whole = t->groups / SPLIT * SPLIT;
 	const int8_t *b = t->b + RT_I8_GROUP * col;
 	const uint32_t *a = t->a;
-	vi sum[SPLIT][2][AT_ONCE];
+	vi sum[SPLIT][2][AT_ONCE], sums[2 * AT_ONCE];
 
 #pragma GCC unroll 4
 	for (int s = 0; s < SPLIT; s++)
@@ -132,7 +174,8 @@ INLINE void few_rows(const struct rt_i8_tile *t, int rows, int64_t col)
 				sum[0][i][v] = dot(sum[0][i][v], splat_i(a[i]), ldi(b + RT_I8_GROUP * v * RT_W));
 	for (int i = 0; i < rows; i++)
 		for (int v = 0; v < AT_ONCE; v++)
-			finish(t, i, col + v * W, sum[0][i][v] + sum[1][i][v] + sum[2][i][v] + sum[3][i][v]);
+			sums[i * AT_ONCE + v] = sum[0][i][v] + sum[1][i][v] + sum[2][i][v] + sum[3][i][v];
+	finish(t, col, sums);
 }
 
 static void i8_tile(const struct rt_i8_tile *t)
