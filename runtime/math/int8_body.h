@@ -204,37 +204,63 @@ static void i8_tile(const struct rt_i8_tile *t)
 		}
 }
 
+/* Smallest and largest elements, and 0 or NAN. */
+struct limits {
+	vf least, most, bad;
+};
+
+INLINE void limit(struct limits *l, vf v)
+{
+	l->least = vmin(v, l->least);
+	l->most = vmax(v, l->most);
+	l->bad += v * 0;
+}
+
+/* Two sets of limits, because each waits for the latency of its last element. */
 static float i8_range(const float *x, int64_t n, float *lo, float *hi)
 {
-	vf least = { 0 }, most = { 0 }, bad = { 0 };
+	struct limits a = { { 0 } }, b = { { 0 } };
+	int64_t i = 0;
 
-	for (int64_t i = 0; i < n; i += W) {
-		vf v = ldx(x + i, n - i);
-
-		least = vmin(v, least);
-		most = vmax(v, most);
-		bad += v * 0;
+	for (; i + 2 * W <= n; i += 2 * W) {
+		limit(&a, ld(x + i));
+		limit(&b, ld(x + i + W));
 	}
-	*lo = -hmax(-least);
-	*hi = hmax(most);
-	return hsum(bad);
+	for (; i < n; i += W)
+		limit(&a, ldx(x + i, n - i));
+	*lo = -hmax(-vmin(a.least, b.least));
+	*hi = hmax(vmax(a.most, b.most));
+	return hsum(a.bad + b.bad);
+}
+
+typedef uint8_t bytes __attribute__((vector_size(RT_W)));
+
+/* Rounds x, between -2^22 and 2^22, to integers and adds an offset to them. */
+INLINE vi rounded(vf x, int32_t offset)
+{
+	const float magic = 12582912.0f; /* 1.5 2^23; adding it rounds to an integer */
+
+	return (vi)(x + magic) - ((vi)splat(magic) - offset);
 }
 
 static float i8_quantize(uint8_t *to, const float *x, int64_t n, float inverse, int32_t zero)
 {
-	typedef uint8_t bytes __attribute__((vector_size(RT_W)));
-	const float magic = 12582912.0f; /* 1.5 2^23; adding it rounds to an integer */
 	vf lo = splat((float)-zero), hi = splat((float)(255 - zero)), bad = { 0 };
+	int64_t i = 0;
 
-	for (int64_t i = 0; i < n; i += W) {
-		vf v = ldx(x + i, n - i), scaled = vmin(vmax(v * inverse, lo), hi);
-		bytes q = __builtin_convertvector((vi)(scaled + magic) - (vi)splat(magic) + zero, bytes);
+	for (; i + W <= n; i += W) {
+		vf v = ld(x + i);
+		bytes q = __builtin_convertvector(rounded(vmin(vmax(v * inverse, lo), hi), zero), bytes);
 
 		bad += v * 0;
-		if (n - i >= W) /* a constant size is one store */
-			memcpy(to + i, &q, RT_W);
-		else
-			memcpy(to + i, &q, (size_t)(n - i));
+		memcpy(to + i, &q, RT_W);
+	}
+	if (i < n) {
+		vf v = ld_n(x + i, n - i);
+		bytes q = __builtin_convertvector(rounded(vmin(vmax(v * inverse, lo), hi), zero), bytes);
+
+		bad += v * 0;
+		memcpy(to + i, &q, (size_t)(n - i));
 	}
 	return hsum(bad);
 }
