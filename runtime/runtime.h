@@ -693,8 +693,8 @@ int rt_graph_remove_units(struct rt_graph *g, const struct rt_units *u, struct g
 /* Removes the units that the model of a checkpoint has lost. The graph is then as at its rt_save(). -EBADMSG: not a valid
  * file. -EINVAL: a file of another model. */
 int rt_graph_match_checkpoint(struct rt_graph *g, const char *path, struct gt_err *err);
-/* Copies the parameters, buffers and optimizer state of p without the marked units, and the number of updates. -ENOSYS: the
- * state consists of blocks (adamw8), or the ranks split or shard it. */
+/* Copies the parameters, buffers and optimizer state of p without the marked units, and the number of updates. 8-bit moments of
+ * smaller parameters are rounded again, in blocks of the remaining elements. -ENOSYS: the ranks split or shard the state. */
 struct rt_values;
 int rt_take_values(struct rt_program *p, const struct rt_graph *g, const struct rt_units *u, struct rt_values **ret,
 		   struct gt_err *err);

@@ -181,8 +181,6 @@ static int check_units(const struct bn_model *m, const struct bn_train_options *
 	gt_auto(rt_graph) *g = rt_graph_new();
 	int r;
 
-	if (gt_streq(o->optimizer, "adamw8"))
-		return usage(err, "--prune of heads, neurons or channels excludes --optimizer adamw8: use adamw");
 	if (o->save_weights)
 		return usage(err, "--prune of heads, neurons or channels excludes --save-weights: use --save");
 	m->declare(g, o);

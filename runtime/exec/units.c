@@ -5,6 +5,7 @@
 #include <string.h>
 #include "runtime/exec/program.h"
 #include "runtime/graph/units.h"
+#include "runtime/math/map8.h"
 
 /* ---- choice ---- */
 
@@ -133,6 +134,8 @@ struct value {
 	enum rt_dtype dtype;
 	size_t bytes;
 	void *data;
+	char *scales; /* of the elements of 8-bit codes, in f32: the name of their scales; NULL: other values */
+	bool is_signed;
 };
 struct rt_values {
 	struct value *value;
@@ -150,6 +153,7 @@ void rt_values_free(struct rt_values *v)
 	for (int i = 0; i < v->n; i++) {
 		free(v->value[i].name);
 		free(v->value[i].data);
+		free(v->value[i].scales);
 	}
 	free(v->value);
 	free(v->note);
@@ -208,30 +212,94 @@ static char *copy_kept(const struct rt_shape *shape, int axis, const struct gone
 	return to;
 }
 
+static bool is_whole(const struct gone *x)
+{
+	for (int i = 0; i < RT_MAX_DIMS; i++)
+		if (x->axis[i])
+			return false;
+	return true;
+}
+
+/* Reads all elements of n. */
+static int read_whole(struct rt_program *p, const struct rt_node *n, void **ret, struct gt_err *err)
+{
+	int r = require_whole(n, err);
+
+	if (r)
+		return r;
+	*ret = gt_xcalloc(1, rt_node_bytes(n));
+	return p->backend->get(p, n, *ret, err);
+}
+
+/* Takes ownership of data. */
+static void append(struct rt_values *to, const struct rt_node *n, void *data, size_t bytes)
+{
+	to->value = gt_xrealloc(to->value, (size_t)(to->n + 1) * sizeof(*to->value));
+	to->value[to->n++] =
+		(struct value){ .name = gt_xstrdup(n->name), .role = n->role, .dtype = n->dtype, .bytes = bytes, .data = data };
+}
+
 /* Adds the kept elements of n. like: the parameter whose state n is, or n itself. */
 static int take(struct rt_program *p, const struct rt_unit_groups *groups, const struct rt_units *u, const struct rt_node *n,
 		const struct rt_node *like, struct rt_values *to, struct gt_err *err)
 {
 	__attribute__((cleanup(gone_clear))) struct gone gone = { 0 };
-	gt_autofree char *whole = NULL;
-	struct value *v;
-	int r = require_whole(n, err);
+	gt_autofree void *whole = NULL;
+	char *kept;
+	int r = read_whole(p, n, &whole, err);
 
 	if (r)
 		return r;
-	if (!rt_same_shape(n, like))
-		return gt_fail(err, ENOSYS, "%s: units cannot be removed from optimizer state in blocks", n->name);
 	find_gone(groups, u, like->id, &gone);
-	whole = gt_xcalloc(1, rt_node_bytes(n));
-	r = p->backend->get(p, n, whole, err);
+	kept = gt_xcalloc(1, rt_node_bytes(n));
+	append(to, n, kept, (size_t)(copy_kept(&n->shape, 0, &gone, rt_dtype_bytes(n->dtype), whole, kept) - kept));
+	return 0;
+}
+
+/* Adds the codes and the scales of moment k (1 or 2), or the kept elements in f32, because they form new blocks. */
+static int take_moment8(struct rt_program *p, const struct rt_unit_groups *groups, const struct rt_units *u,
+			const struct rt_call *c, int k, struct rt_values *to, struct gt_err *err)
+{
+	__attribute__((cleanup(gone_clear))) struct gone gone = { 0 };
+	const struct rt_node *codes = c->out[k], *scales = c->out[k + 2];
+	int64_t n = rt_shape_elements(&codes->shape);
+	gt_autofree void *old_codes = NULL, *old_scales = NULL;
+	gt_autofree float *x = NULL;
+	char *kept;
+	int r = read_whole(p, codes, &old_codes, err);
+
+	r = r ? r : read_whole(p, scales, &old_scales, err);
 	if (r)
 		return r;
-	to->value = gt_xrealloc(to->value, (size_t)(to->n + 1) * sizeof(*to->value));
-	v = &to->value[to->n++];
-	*v = (struct value){ .name = gt_xstrdup(n->name), .role = n->role, .dtype = n->dtype };
-	v->data = gt_xcalloc(1, rt_node_bytes(n));
-	v->bytes = (size_t)(copy_kept(&n->shape, 0, &gone, rt_dtype_bytes(n->dtype), whole, v->data) - (char *)v->data);
+	find_gone(groups, u, c->out[0]->id, &gone);
+	if (is_whole(&gone)) {
+		append(to, codes, gt_take(old_codes), rt_node_bytes(codes));
+		append(to, scales, gt_take(old_scales), rt_node_bytes(scales));
+		return 0;
+	}
+	x = gt_xcalloc((size_t)n, sizeof(*x));
+	kept = gt_xcalloc((size_t)n, sizeof(*x));
+	rt_map8_decode(rt_map8(k == 1), x, old_codes, old_scales, n);
+	append(to, codes, kept, (size_t)(copy_kept(&codes->shape, 0, &gone, sizeof(*x), (char *)x, kept) - kept));
+	to->value[to->n - 1].dtype = RT_F32;
+	to->value[to->n - 1].scales = gt_xstrdup(scales->name);
+	to->value[to->n - 1].is_signed = k == 1;
 	return 0;
+}
+
+/* Adds the kept elements of the optimizer state that an update changes. */
+static int take_state(struct rt_program *p, const struct rt_unit_groups *groups, const struct rt_units *u,
+		      const struct rt_call *c, struct rt_values *to, struct gt_err *err)
+{
+	int r = 0;
+
+	if (rt_is(c, RT_OP_ADAMW8)) {
+		r = take_moment8(p, groups, u, c, 1, to, err);
+		return r ? r : take_moment8(p, groups, u, c, 2, to, err);
+	}
+	for (int k = 1; !r && k < RT_MAX_IO; k++)
+		r = c->out[k] && c->out[k]->role == RT_ROLE_STATE ? take(p, groups, u, c->out[k], c->out[0], to, err) : 0;
+	return r;
 }
 
 int rt_take_values(struct rt_program *p, const struct rt_graph *g, const struct rt_units *u, struct rt_values **ret,
@@ -254,11 +322,9 @@ int rt_take_values(struct rt_program *p, const struct rt_graph *g, const struct 
 	for (int i = 0; i < p->plan.ir.n_calls; i++) {
 		const struct rt_call *c = p->plan.ir.calls[i];
 
-		for (int k = 1; c->phase == RT_PHASE_UPDATE && k < RT_MAX_IO; k++) {
-			r = c->out[k] && c->out[k]->role == RT_ROLE_STATE ? take(p, &groups, u, c->out[k], c->out[0], to, err) : 0;
-			if (r)
-				return r;
-		}
+		r = c->phase == RT_PHASE_UPDATE ? take_state(p, &groups, u, c, to, err) : 0;
+		if (r)
+			return r;
 	}
 	to->step = p->step;
 	rt_get_scaler(p, &to->loss_scale, &to->scale_tracker);
@@ -267,24 +333,43 @@ int rt_take_values(struct rt_program *p, const struct rt_graph *g, const struct 
 	return 0;
 }
 
-static struct rt_node *find_node(const struct rt_program *p, const struct value *v)
+static struct rt_node *find_node(const struct rt_program *p, enum rt_role role, const char *name)
 {
 	for (int i = 0; i < p->plan.ir.n_nodes; i++)
-		if (p->plan.ir.nodes[i]->role == v->role && gt_streq(p->plan.ir.nodes[i]->name, v->name))
+		if (p->plan.ir.nodes[i]->role == role && gt_streq(p->plan.ir.nodes[i]->name, name))
 			return p->plan.ir.nodes[i];
 	return NULL;
 }
 
 static int check_value(const struct rt_program *p, const struct value *v, struct gt_err *err)
 {
-	const struct rt_node *n = find_node(p, v);
+	const struct rt_node *n = find_node(p, v->role, v->name);
+	bool coded = n && n->dtype == RT_U8 && v->scales;
 
-	if (!n)
+	if (!n || (coded && !find_node(p, v->role, v->scales)))
 		return gt_fail(err, EINVAL, "the program has no tensor %s: the values belong to another model", v->name);
-	if (n->dtype != v->dtype || rt_node_bytes(n) != v->bytes)
+	if ((n->dtype != v->dtype && !coded) || rt_node_bytes(n) != v->bytes / (coded ? sizeof(float) : 1))
 		return gt_fail(err, EINVAL, "%s has %llu bytes in the program, but %llu in the values", v->name,
 			       (unsigned long long)rt_node_bytes(n), (unsigned long long)v->bytes);
 	return require_whole(n, err);
+}
+
+/* A parameter that became small has moments in f32. */
+static int put(struct rt_program *p, const struct value *v, struct gt_err *err)
+{
+	struct rt_node *n = find_node(p, v->role, v->name);
+	int64_t count = (int64_t)(v->bytes / sizeof(float));
+	gt_autofree uint8_t *codes = NULL;
+	gt_autofree float *scales = NULL;
+	int r;
+
+	if (n->dtype == v->dtype)
+		return p->backend->put(p, n, v->data, err);
+	codes = gt_xcalloc((size_t)count, 1);
+	scales = gt_xcalloc((size_t)(count / RT_MAP8_BLOCK + 1), sizeof(*scales));
+	rt_map8_encode(rt_map8(v->is_signed), codes, scales, v->data, count);
+	r = p->backend->put(p, n, codes, err);
+	return r ? r : p->backend->put(p, find_node(p, v->role, v->scales), scales, err);
 }
 
 int rt_put_values(struct rt_program *p, const struct rt_values *v, struct gt_err *err)
@@ -297,7 +382,7 @@ int rt_put_values(struct rt_program *p, const struct rt_values *v, struct gt_err
 		return r;
 	p->stale = true; /* even if put() fails, some parameters have changed */
 	for (int i = 0; !r && i < v->n; i++)
-		r = p->backend->put(p, find_node(p, &v->value[i]), v->value[i].data, err);
+		r = put(p, &v->value[i], err);
 	if (r)
 		return r;
 	r = rt_run_restart(p, err);

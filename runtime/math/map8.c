@@ -81,3 +81,38 @@ const struct rt_map8 *rt_map8(bool is_signed)
 	pthread_once(&once, make);
 	return &maps[is_signed];
 }
+
+/* Returns the code of x, |x| <= 1. */
+static uint8_t code_of(const struct rt_map8 *m, float x)
+{
+	float magnitude = fabsf(x);
+	uint32_t bits;
+	int32_t cell, code;
+
+	memcpy(&bits, &magnitude, sizeof(bits));
+	cell = (int32_t)(bits >> 16) - (int32_t)RT_MAP8_FIRST;
+	cell = cell > 0 ? cell : 0;
+	code = m->code[cell] + (magnitude > m->border[cell]);
+	code = x < 0 ? 2 * m->zero - code : code;
+	return (uint8_t)(code > 0 ? code : 0);
+}
+
+void rt_map8_decode(const struct rt_map8 *m, float *x, const uint8_t *codes, const float *scales, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		x[i] = m->value[codes[i]] * scales[i / RT_MAP8_BLOCK];
+}
+
+void rt_map8_encode(const struct rt_map8 *m, uint8_t *codes, float *scales, const float *x, int64_t n)
+{
+	for (int64_t at = 0; at < n; at += RT_MAP8_BLOCK) {
+		int64_t end = at + RT_MAP8_BLOCK < n ? at + RT_MAP8_BLOCK : n;
+		float most = 0;
+
+		for (int64_t i = at; i < end; i++)
+			most = fmaxf(most, fabsf(x[i]));
+		scales[at / RT_MAP8_BLOCK] = most;
+		for (int64_t i = at; i < end; i++)
+			codes[i] = code_of(m, most > 0 ? x[i] / most : 0);
+	}
+}

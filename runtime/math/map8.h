@@ -19,4 +19,8 @@ struct rt_map8 {
 	int32_t code[RT_MAP8_CELLS];
 };
 const struct rt_map8 *rt_map8(bool is_signed);
+/* x (n) = codes times the scale of their block of RT_MAP8_BLOCK elements. */
+void rt_map8_decode(const struct rt_map8 *m, float *x, const uint8_t *codes, const float *scales, int64_t n);
+/* Sets the scale of each block to its largest magnitude, and the codes to the nearest values. */
+void rt_map8_encode(const struct rt_map8 *m, uint8_t *codes, float *scales, const float *x, int64_t n);
 #endif

@@ -48,6 +48,10 @@ Units are removed after a quarter of the updates. A checkpoint contains the size
   pruned     6 → 4 heads in all layers
   $ gpubench $P --steps 4 --ranks 2 --prune neurons:100 --json | python3 -c 'import json, sys; p = json.load(sys.stdin)["pruning"]; print(p["layers"][0], p["before"]["parameters"] - p["after"]["parameters"])'
   {'layer': 'h0.fc.weight', 'units': 'neurons', 'before': 128, 'after': 28} 13000
+  $ gpubench $P --steps 4 --prune heads:1,neurons:0.5 --optimizer adamw8 --save small8.st | grep ^pruned
+  pruned     8 → 6 heads, 256 → 128 neurons in all layers
+  $ gpubench $P --steps 1 --optimizer adamw8 --resume small8.st | grep -c '^model .* 23760 parameters'
+  1
   $ gpubench train resnet20 --size 8 --batch 2 --steps 4 --warmup 0 --threads 1 --prune channels:0.25 --quiet | grep ^pruned
   pruned     336 → 252 channels in all layers
 
@@ -76,9 +80,6 @@ Impossible units are refused before training.
   [64]
   $ gpubench train gpt --seq 16 --layers 2 --width 64 --heads 4 --batch 4 --steps 1 --resume small.st
   gpubench: small.st: h0.fc.weight has 64 of 128 units, but the model has 256 of 256
-  [64]
-  $ gpubench $P --steps 1 --prune heads:1 --optimizer adamw8
-  gpubench: --prune of heads, neurons or channels excludes --optimizer adamw8: use adamw
   [64]
   $ gpubench $P --steps 1 --prune heads:1 --ranks 2 --tp 2
   gpubench: --prune needs whole weights: it excludes --tp, --pp and --shard

@@ -271,8 +271,6 @@ bool variant_smaller(struct trial *t)
 	bool good;
 
 	opt.precision.amp = RT_F32;
-	if (opt.optimizer.kind == RT_ADAMW8)
-		opt.optimizer.kind = RT_ADAMW;
 	gen_build(t->m, GEN_ROWS, &mg, NULL);
 	good = shrink(t, &mg, &opt);
 	gen_graph_free(&mg);

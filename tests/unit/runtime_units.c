@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "runtime/backend/program.h"
+#include "runtime/math/map8.h"
 #include "tests/unit/check_runtime.h"
 
 #define TOLERANCE	1e-6 /* of the largest logit */
@@ -528,20 +530,81 @@ START_TEST(impossible_removals_are_refused)
 }
 END_TEST
 
-START_TEST(blocks_of_8_bit_moments_are_refused)
+#define IN	300 /* a block of 256 elements ends within a row */
+
+/* Returns the moment `name` of fc0.weight in f32; *ret_n: elements. */
+static float *moment_of(const struct rt_program *p, bool second, int64_t *ret_n)
 {
-	struct rt_options opt = { .threads = 1, .optimizer = { .kind = RT_ADAMW8, .lr = 1e-3 } };
-	gt_auto(rt_graph) *g = rt_graph_new();
-	gt_auto(rt_program) *p = NULL;
-	gt_auto(rt_units) *u = NULL;
-	struct rt_values *values = NULL;
+	for (int i = 0; i < p->plan.ir.n_calls; i++) {
+		const struct rt_call *c = p->plan.ir.calls[i];
+		float *x;
+
+		if (c->phase != RT_PHASE_UPDATE || !c->out[0] || strcmp(c->out[0]->name, "fc0.weight"))
+			continue;
+		*ret_n = rt_shape_elements(rt_node_shape(c->out[1 + second]));
+		x = gt_xcalloc((size_t)*ret_n, sizeof(*x));
+		if (rt_is(c, RT_OP_ADAMW8))
+			rt_map8_decode(rt_map8(!second), x, c->out[1 + second]->data, c->out[3 + second]->data, *ret_n);
+		else
+			memcpy(x, c->out[1 + second]->data, (size_t)*ret_n * sizeof(*x));
+		return x;
+	}
+	ck_abort_msg("no update of fc0.weight");
+}
+
+static void compile8(struct net *n)
+{
+	struct rt_options opt = { .threads = 1, .seed = 3, .optimizer = { .kind = RT_ADAMW8, .lr = 1e-3 } };
 	struct gt_err err = { 0 };
 
-	ck_assert(!rt_compile(g, rt_model_mlp(g, 4, (int64_t[]){ 64, 128, 128, 10 }, 4), &opt, &p, &err));
-	ck_assert(!rt_graph_units(g, &u, &err));
-	ck_assert(!rt_choose_units(p, g, u, RT_UNIT_NEURONS, 64, &err));
-	ck_assert_int_eq(rt_take_values(p, g, u, &values, &err), -ENOSYS);
-	ck_assert_msg(strstr(err.msg, "optimizer state in blocks"), "%s", err.msg);
+	ck_assert_msg(!rt_compile(n->g, n->loss, &opt, &n->p, &err), "%s", err.msg);
+}
+
+/* The codes of the remaining elements belong to new blocks, with other scales. Below 4096 elements, moments are in f32. */
+START_TEST(moments_of_8_bits_keep_their_values)
+{
+	struct net n = { .g = rt_graph_new() };
+	gt_auto(rt_units) *u = NULL;
+	gt_auto(rt_values) *values = NULL;
+	struct leaves data;
+	struct gt_err err = { 0 };
+	int64_t before, after, removed = _i ? 20 : 13;
+
+	n.loss = rt_model_mlp(n.g, 4, (int64_t[]){ IN, 32, 10 }, 3);
+	compile8(&n);
+	leaves_make(&data, n.g, 10, 7);
+	train(&n, &data, 3);
+	ck_assert(!rt_graph_units(n.g, &u, &err));
+	ck_assert(!rt_choose_units(n.p, n.g, u, RT_UNIT_NEURONS, (double)removed, &err));
+	for (int second = 0; second < 2; second++) {
+		gt_autofree float *old = moment_of(n.p, second, &before), *new = NULL;
+		struct net small = { .g = rt_graph_new() };
+		int64_t row = 0;
+		float most = 0;
+
+		small.loss = rt_model_mlp(small.g, 4, (int64_t[]){ IN, 32, 10 }, 3);
+		rt_values_free(gt_take(values));
+		ck_assert_msg(!rt_take_values(n.p, n.g, u, &values, &err), "%s", err.msg);
+		ck_assert(!rt_graph_remove_units(small.g, u, &err));
+		compile8(&small);
+		ck_assert_msg(!rt_put_values(small.p, values, &err), "%s", err.msg);
+		new = moment_of(small.p, second, &after);
+		ck_assert_int_eq(after, (32 - removed) * IN);
+		for (int64_t i = 0; i < before; i++)
+			most = fmaxf(most, fabsf(old[i]));
+		ck_assert(most > 0);
+		for (int64_t i = 0; i < 32; i++) {
+			if (u->layer[0].removed[i])
+				continue;
+			for (int64_t k = 0; k < IN; k++)
+				ck_assert_float_eq_tol(new[row * IN + k], old[i * IN + k], 0.01 * (double)most);
+			row++;
+		}
+		train(&small, &data, 1);
+		net_close(&small);
+	}
+	leaves_free(&data);
+	net_close(&n);
 }
 END_TEST
 
@@ -611,7 +674,7 @@ TCase *case_units(void)
 	tcase_add_test(t, generation_works_with_fewer_heads);
 	tcase_add_test(t, units_that_other_ops_mix_are_kept);
 	tcase_add_test(t, impossible_removals_are_refused);
-	tcase_add_test(t, blocks_of_8_bit_moments_are_refused);
+	tcase_add_loop_test(t, moments_of_8_bits_keep_their_values, 0, 2);
 	tcase_add_test(t, unusable_lists_of_pruned_layers_are_refused);
 	return t;
 }
