@@ -767,6 +767,8 @@ int rt_hf_load(struct rt_program *p, const struct rt_hf_config *c, const char *d
 /* Saves all parameters in f32. dir must not exist, or be empty (-ENOTEMPTY); it appears when all files are complete.
  * shard_bytes: largest file; 0: 5 GiB. Collective over the ranks of ranks.tensor and of the pipeline, the first of which
  * writes. */
+/* Sets the heads and neurons of c to those of a graph of that model. -EINVAL: the layout cannot store what it lost. */
+int rt_hf_match_graph(struct rt_hf_config *c, const struct rt_graph *g, struct gt_err *err);
 int rt_hf_save(struct rt_program *p, const struct rt_hf_config *c, const char *dir, uint64_t shard_bytes, struct gt_err *err);
 int rt_hf_try(const char *dir, struct gt_err *err); /* checks that rt_hf_save() can create dir */
 
@@ -811,6 +813,7 @@ float rt_random_uniform(uint64_t seed, uint64_t stream, uint64_t index); /* [0,1
 /* ---- models ---- built with the functions above */
 struct rt_gpt_config {
 	int64_t batch, seq, layers, width, heads, vocab;
+	int64_t ffn;	   /* width between the two layers of an MLP; 0: 4 width */
 	int64_t positions; /* rows of the position table; 0: seq */
 	float dropout;	   /* probability after embeddings, attention and MLP; 0: no dropout */
 	/*

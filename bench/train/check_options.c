@@ -175,20 +175,32 @@ static int check_qat(const struct bn_train_options *o, struct gt_err *err)
 	return o->tp > 1 ? usage(err, "--qat and --tp exclude each other") : 0;
 }
 
+/* Checks that --save-weights can store the sizes of g, before or without the removal of units by p. */
+static int check_saved_sizes(const struct bn_train_options *o, const struct bn_pruning *p, const struct rt_graph *g,
+			     struct gt_err *err)
+{
+	struct rt_hf_config c = o->hf;
+
+	if (p->remove[RT_UNIT_HEADS] > 0 && c.family == RT_HF_GPT2)
+		return usage(err, "--prune of heads excludes --save-weights of gpt2: the heads of that layout have n_embd / n_head "
+				  "columns. Use --save, or prune neurons");
+	return gt_fail_as(err, GT_EXIT_USAGE, rt_hf_match_graph(&c, g, err));
+}
+
 /* Counts the units of the model, or of its checkpoint, before any rank starts. */
 static int check_units(const struct bn_model *m, const struct bn_train_options *o, const struct bn_pruning *p, struct gt_err *err)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	int r;
 
-	if (o->save_weights)
-		return usage(err, "--prune of heads, neurons or channels excludes --save-weights: use --save");
 	m->declare(g, o);
 	r = o->resume ? gt_fail_as(err, GT_EXIT_USAGE, rt_graph_match_checkpoint(g, o->resume, err)) : 0;
 	if (r)
 		return r;
-	r = bn_prune_check_units(p, g, err);
-	return r ? gt_fail_prefix(err, "--prune %s", o->prune) : 0;
+	r = p->structured ? bn_prune_check_units(p, g, err) : 0;
+	if (r)
+		return gt_fail_prefix(err, "--prune %s", o->prune);
+	return o->save_weights ? check_saved_sizes(o, p, g, err) : 0;
 }
 
 static int check_pruning(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
@@ -196,13 +208,13 @@ static int check_pruning(const struct bn_model *m, const struct bn_train_options
 	struct bn_pruning p;
 	int r = bn_prune_parse(o->prune, &p, err);
 
-	if (r || !o->prune)
+	if (r)
 		return r;
 	if (p.use && gt_streq(o->device, "cuda"))
 		return usage(err, "--prune needs --device cpu: the device has no kernel for masks");
-	if (o->tp > 1 || o->pp > 1 || o->shard)
+	if (o->prune && (o->tp > 1 || o->pp > 1 || o->shard))
 		return usage(err, "--prune needs whole weights: it excludes --tp, --pp and --shard");
-	return p.structured ? check_units(m, o, &p, err) : 0;
+	return p.structured || (o->resume && o->save_weights) ? check_units(m, o, &p, err) : 0;
 }
 
 static int check_options(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)

@@ -20,6 +20,7 @@ static struct rt_node *gpt2(struct rt_graph *g, const struct bn_train_options *o
 	struct rt_gpt_config c = tokens_of(o);
 
 	c.positions = o->hf.size.context;
+	c.ffn = o->hf.size.ffn;
 	return rt_model_gpt(g, &c);
 }
 
@@ -134,7 +135,7 @@ int bn_model_check(const struct bn_model *m, const struct bn_train_options *o, s
 	for (size_t i = 0; i < GT_ARRAY_SIZE(sizes); i++)
 		if (sizes[i].given && !sizes[i].has)
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s takes no --%s", m->name, sizes[i].option);
-	if (m->heads && o->width % o->heads)
+	if (m->heads && !o->weights && o->width % o->heads) /* config.json may have a head_dim */
 		return misfit(err, "--width must be a multiple of --heads");
 	if (m->kv_heads && o->heads % o->kv_heads)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--heads %llu must be a multiple of --kv-heads %llu",

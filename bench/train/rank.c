@@ -442,9 +442,13 @@ static int load_checkpoint(struct bn_training *r, struct gt_err *err)
 /* Saves the weights by the first data parallel rank, with the ranks that split its model. */
 static int save_weights(const struct bn_training *r, struct gt_err *err)
 {
+	struct rt_hf_config c = r->o.hf;
+	int status;
+
 	if (!r->o.save_weights || r->data_rank > 0)
 		return 0;
-	return rt_hf_save(r->program, &r->o.hf, r->o.save_weights, r->o.weights_shard_bytes, err);
+	status = rt_hf_match_graph(&c, r->graph[0], err);
+	return status ? status : rt_hf_save(r->program, &c, r->o.save_weights, r->o.weights_shard_bytes, err);
 }
 
 void bn_train_restart_timing(struct bn_training *r)

@@ -243,9 +243,6 @@ static int read_gpt2(const struct reader *f, struct rt_llama_config *c)
 		return r;
 	c->kv_heads = c->heads;
 	c->tied = true;
-	if (c->ffn != 4 * c->width)
-		return gt_fail(f->err, EINVAL, "%s: n_inner is %lld; only 4 n_embd, %lld, is supported", f->name, (long long)c->ffn,
-			       4 * (long long)c->width);
 	if (!f->sizes && fabs((double)c->eps - 1e-5) > 1e-9)
 		return gt_fail(f->err, EINVAL, "%s: layer_norm_epsilon is %g; only 1e-05 is supported", f->name, (double)c->eps);
 	r = check_heads(f, c);
@@ -348,6 +345,8 @@ static void put_gpt2(json_t *o, const struct rt_llama_config *c)
 	put_size(o, "n_layer", c->layers);
 	put_size(o, "n_head", c->heads);
 	put_size(o, "n_positions", c->context);
+	if (c->ffn != 4 * c->width)
+		put_size(o, "n_inner", c->ffn);
 	json_object_set_new(o, "layer_norm_epsilon", float_json(c->eps));
 }
 

@@ -5,7 +5,7 @@
 
 struct rt_node *rt_model_gpt(struct rt_graph *g, const struct rt_gpt_config *k)
 {
-	struct rt_scope s = { .g = g, .width = k->width, .heads = (int)k->heads, .eps = 1e-5f, .rate = k->dropout,
+	struct rt_scope s = { .g = g, .width = k->width, .ffn = k->ffn, .heads = (int)k->heads, .eps = 1e-5f, .rate = k->dropout,
 			      .cache = k->cache };
 	struct rt_node *tokens = rt_input(g, "tokens", RT_I32, RT_SHAPE(k->batch, k->seq));
 	struct rt_node *second = rt_input(g, k->cache ? "positions" : "targets", RT_I32, RT_SHAPE(k->batch, k->seq));

@@ -78,10 +78,11 @@ struct rt_node *rt_layer_attention(const struct rt_scope *s, struct rt_node *x, 
 
 struct rt_node *rt_layer_mlp(const struct rt_scope *s, struct rt_node *x, bool erf)
 {
-	struct rt_node *y = rt_layer_dense(s, "fc", x, s->width, 4 * s->width);
+	int64_t ffn = s->ffn ? s->ffn : 4 * s->width;
+	struct rt_node *y = rt_layer_dense(s, "fc", x, s->width, ffn);
 
 	y = rt_layer_named(s, "gelu", erf ? rt_gelu_erf(s->g, y) : rt_gelu(s->g, y));
-	return rt_layer_dropout(s, rt_layer_dense(s, "fcproj", y, 4 * s->width, s->width));
+	return rt_layer_dropout(s, rt_layer_dense(s, "fcproj", y, ffn, s->width));
 }
 
 struct rt_node *rt_layer_block(const struct rt_scope *s, struct rt_node *x, bool causal, bool erf)

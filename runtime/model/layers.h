@@ -8,6 +8,7 @@ struct rt_scope {
 	struct rt_graph *g;
 	char prefix[48];
 	int64_t width;
+	int64_t ffn; /* hidden width of MLPs; 0: 4 width */
 	int heads;
 	float eps;  /* epsilon of norms */
 	float rate; /* dropout rate; 0: none */
@@ -22,7 +23,7 @@ struct rt_node *rt_layer_named(const struct rt_scope *s, const char *name, struc
 struct rt_node *rt_layer_dense(const struct rt_scope *s, const char *name, struct rt_node *x, int64_t in, int64_t out);
 struct rt_node *rt_layer_norm(const struct rt_scope *s, const char *name, struct rt_node *x);
 struct rt_node *rt_layer_dropout(const struct rt_scope *s, struct rt_node *x);
-/* x (B,T,C). attention: attention over x and its projection. mlp: two layers with a hidden width of 4 C. */
+/* x (B,T,C). attention: attention over x and its projection. mlp: two layers. */
 struct rt_node *rt_layer_attention(const struct rt_scope *s, struct rt_node *x, bool causal);
 /* Attention of q, k, v in qkv, with a cache "PREFIXcache" if s->positions is set. */
 struct rt_node *rt_layer_causal(const struct rt_scope *s, struct rt_node *qkv, int heads, int kv_heads, int64_t depth);

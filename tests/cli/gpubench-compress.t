@@ -84,9 +84,29 @@ Impossible units are refused before training.
   $ gpubench $P --steps 1 --prune heads:1 --ranks 2 --tp 2
   gpubench: --prune needs whole weights: it excludes --tp, --pp and --shard
   [64]
-  $ gpubench train gpt2 --seq 16 --layers 1 --width 32 --heads 4 --batch 2 --steps 1 --prune heads:1 --save-weights dir
-  gpubench: --prune of heads, neurons or channels excludes --save-weights: use --save
+
+The Hugging Face layout gets the smaller sizes. That of GPT-2 cannot store fewer heads.
+
+  $ L='llama --seq 16 --layers 2 --width 32 --heads 4 --kv-heads 2 --ffn 48 --vocab 64'
+  $ gpubench train $L --batch 2 --steps 4 --warmup 0 --threads 1 --quiet --prune heads:2,neurons:0.25 --save llama.st --save-weights llama | grep ^pruned
+  pruned     8 → 4 heads, 96 → 72 neurons in all layers
+  $ python3 -c 'import json; d = json.load(open("llama/config.json")); print(*(d[k] for k in ("num_attention_heads", "num_key_value_heads", "head_dim", "intermediate_size", "hidden_size")))'
+  2 1 8 36 32
+  $ for from in "$L --load llama.st" "llama --seq 16 --weights llama"; do gpubench infer $from --generate 4 --prompt-tokens 5 --threads 1 --runs 1 --warmup 0 --quiet --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["batches"][0]["tokens"])'; done | uniq | wc -l
+  1
+  $ G='gpt2 --seq 16 --layers 1 --width 32 --heads 4 --vocab 64 --batch 2 --warmup 0 --threads 1 --quiet'
+  $ gpubench train $G --steps 4 --prune neurons:28 --save-weights gpt2 | grep ^pruned
+  pruned     128 → 100 neurons in all layers
+  $ python3 -c 'import json; d = json.load(open("gpt2/config.json")); print(d["n_head"], d["n_inner"])'
+  4 100
+  $ gpubench train gpt2 --seq 16 --weights gpt2 --batch 2 --steps 1 --warmup 0 --threads 1 --quiet --save-weights again > /dev/null; cmp gpt2/config.json again/config.json
+  $ gpubench train $G --steps 1 --prune heads:1 --save-weights dir
+  gpubench: --prune of heads excludes --save-weights of gpt2: the heads of that layout have n_embd / n_head columns. Use --save, or prune neurons
   [64]
+  $ gpubench train $G --steps 4 --prune heads:1 --save fewer.st > /dev/null; gpubench train $G --steps 1 --resume fewer.st --save-weights dir; ls dir
+  gpubench: the model lost 1 of 4 heads: the Hugging Face layout of gpt2 cannot store this, because its heads have n_embd / n_head columns
+  ls: cannot access 'dir': No such file or directory
+  [2]
 
 Quantisation-aware training: products read rounded operands, the loss falls, and options that it cannot support are refused.
 

@@ -30,7 +30,7 @@ static void check_config(const struct rt_hf_config *c)
 	FUZZ_ASSERT(c->family == RT_HF_GPT2 || (k->depth % 2 == 0 && k->rope_base > 0));
 	FUZZ_ASSERT(rt_hf_parse_config(text, strlen(text), "written", &again, &err) == 0);
 	FUZZ_ASSERT(again.family == c->family && again.size.width == k->width && again.size.depth == k->depth &&
-		    again.size.tied == k->tied && again.size.kv_heads == k->kv_heads);
+		    again.size.tied == k->tied && again.size.kv_heads == k->kv_heads && again.size.ffn == k->ffn);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

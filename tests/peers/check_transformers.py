@@ -118,10 +118,15 @@ def main():
         saved("llama in bf16", llama().to(torch.bfloat16))
         saved("gpt2", GPT2LMHeadModel(GPT2Config(vocab_size=211, n_embd=96, n_layer=3, n_head=6, n_positions=64,
                                                  initializer_range=0.15, bos_token_id=0, eos_token_id=0)))
+        saved("gpt2 with a narrow MLP", GPT2LMHeadModel(GPT2Config(vocab_size=211, n_embd=96, n_layer=2, n_head=6, n_inner=100,
+                                                                   n_positions=64, initializer_range=0.15, bos_token_id=0,
+                                                                   eos_token_id=0)))
         sizes = ("--layers", "2", "--width", "64", "--heads", "4", "--vocab", "211")
         trained("llama", "llama", *sizes, "--kv-heads", "2", "--ffn", "96")
         trained("tied llama", "llama", *sizes, "--kv-heads", "1", "--tied", "--weights-shard", "50K")
         trained("gpt2", "gpt2", *sizes)
+        trained("pruned llama", "llama", *sizes, "--kv-heads", "2", "--ffn", "96", "--prune", "heads:2,neurons:0.25")
+        trained("pruned gpt2", "gpt2", *sizes, "--prune", "neurons:0.25")
     print(f"1..{points}")
     return failed > 0
 

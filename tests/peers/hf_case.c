@@ -18,8 +18,8 @@ static struct rt_node *declare(struct rt_graph *g, const struct rt_hf_config *c,
 	if (c->family == RT_HF_LLAMA)
 		return rt_logits(rt_model_llama(g, &k));
 	return rt_logits(rt_model_gpt(g, &(struct rt_gpt_config){ .batch = rows, .seq = length, .layers = k.layers,
-								  .width = k.width, .heads = k.heads, .vocab = k.vocab,
-								  .positions = k.context }));
+								  .width = k.width, .heads = k.heads, .ffn = k.ffn,
+								  .vocab = k.vocab, .positions = k.context }));
 }
 
 static int run(char **argv, struct gt_err *err)

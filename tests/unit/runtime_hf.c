@@ -27,7 +27,7 @@ static const struct rt_hf_config llama = {
 };
 static const struct rt_hf_config gpt2 = {
 	.family = RT_HF_GPT2,
-	.size = { .layers = 2, .width = 16, .heads = 4, .kv_heads = 4, .ffn = 64, .vocab = 11, .depth = 4, .context = 9,
+	.size = { .layers = 2, .width = 16, .heads = 4, .kv_heads = 4, .ffn = 40, .vocab = 11, .depth = 4, .context = 9,
 		  .eps = 1e-5f, .tied = true },
 };
 
@@ -82,7 +82,7 @@ static struct built build(const struct rt_hf_config *c, uint64_t seed)
 	struct built b = { .g = rt_graph_new() };
 	struct rt_llama_config k = c->size;
 	const struct rt_gpt_config as_gpt = { .batch = ROWS, .seq = LENGTH, .layers = k.layers, .width = k.width, .heads = k.heads,
-					      .vocab = k.vocab, .positions = k.context };
+					      .ffn = k.ffn, .vocab = k.vocab, .positions = k.context };
 	struct rt_node *loss;
 	struct gt_err err = { 0 };
 
@@ -287,7 +287,8 @@ START_TEST(a_config_is_accepted_or_refused_in_one_sentence)
 		{ "{}", "model_type is \"missing\"" },
 		{ "[]", "is not a JSON object" },
 		{ "{\"model_type\": \"gpt2\"}", NULL },
-		{ "{\"model_type\": \"gpt2\", \"n_inner\": 100}", "n_inner is 100; only 4 n_embd, 3072, is supported" },
+		{ "{\"model_type\": \"gpt2\", \"n_inner\": 100}", NULL },
+		{ "{\"model_type\": \"gpt2\", \"n_inner\": 0}", "n_inner must be a number from 1 to 16777216" },
 		{ "{\"model_type\": \"gpt2\", \"activation_function\": \"relu\"}", "activation_function is \"relu\"" },
 		{ "{\"model_type\": \"gpt2\", \"n_head\": 7}", "the width of 768 is not a multiple of 7 heads" },
 	};
