@@ -5,6 +5,7 @@
 #include "lib/json.h"
 #include "runtime/ckpt/st_file.h"
 #include "runtime/ckpt/tensors.h"
+#include "runtime/ckpt/units.h"
 #include "runtime/graph/units.h"
 
 /* counts: [units, original units] of the layer `weight` in the file. Marks the last units of the layer. */
@@ -30,7 +31,7 @@ static int match_layer(const char *path, const char *weight, const json_t *count
 		       weight);
 }
 
-static int match(const char *path, const char *text, struct rt_graph *g, struct gt_err *err)
+int rt_match_pruned_text(struct rt_graph *g, const char *text, size_t len, const char *path, struct gt_err *err)
 {
 	gt_auto(rt_units) *units = NULL;
 	gt_auto_json *layers = NULL;
@@ -38,7 +39,7 @@ static int match(const char *path, const char *text, struct rt_graph *g, struct 
 	json_t *counts;
 	int r;
 
-	if (gt_json_parse(text, strlen(text), path, &layers, NULL) < 0 || !json_is_object(layers))
+	if (gt_json_parse(text, len, path, &layers, NULL) < 0 || !json_is_object(layers))
 		return gt_fail(err, EBADMSG, "%s: the list of its pruned layers is not a JSON object", path);
 	r = rt_graph_units(g, &units, err);
 	if (r)
@@ -64,5 +65,5 @@ int rt_graph_match_checkpoint(struct rt_graph *g, const char *path, struct gt_er
 	if (r)
 		return r;
 	text = gt_json_get_str(s.metadata, RT_CKPT_PRUNED, NULL);
-	return text ? match(path, text, g, err) : 0;
+	return text ? rt_match_pruned_text(g, text, strlen(text), path, err) : 0;
 }
