@@ -79,7 +79,7 @@ struct loops {
 	const struct rt_i8_product *p;
 	const struct rt_i8 *kernels;
 	const struct rt_tiles *tiles; /* for the transposition of activations; may be NULL */
-	int64_t groups, ld, block, blocks, panels, strips;
+	int64_t groups, ld, row_tiles, blocks, panels, strips;
 };
 
 static int64_t rows_stride(int64_t k)
@@ -171,9 +171,15 @@ static void multiply_panel(const struct loops *l, const struct block *b, int64_t
 	}
 }
 
+/* Returns the first row of block i. */
+static int64_t row_of(const struct loops *l, int64_t i)
+{
+	return GT_MIN(l->row_tiles * i / l->blocks * l->kernels->rows, l->p->m);
+}
+
 static void run_task(const struct loops *l, struct block *b, int64_t task)
 {
-	int64_t row = task / l->strips * l->block, rows = GT_MIN(l->block, l->p->m - row), strip = task % l->strips;
+	int64_t at = task / l->strips, row = row_of(l, at), rows = row_of(l, at + 1) - row, strip = task % l->strips;
 
 	if (b->row != row)
 		quantize_block(l, b, row, rows);
@@ -181,17 +187,15 @@ static void run_task(const struct loops *l, struct block *b, int64_t task)
 		multiply_panel(l, b, rows, panel);
 }
 
-/* Divides the rows into equal blocks, and the columns if there are too few blocks. */
+/* Divides the rows into blocks that differ by at most one tile, and the columns if there are too few blocks. */
 static void set_tasks(struct loops *l, int team)
 {
 	int64_t tile = l->kernels->rows, most = block_rows(l->p->w.k, tile), wanted = team > 1 ? TASKS * team : 1;
-	int64_t tiles = (l->p->m + tile - 1) / tile;
 
+	l->row_tiles = (l->p->m + tile - 1) / tile;
 	l->blocks = (l->p->m + most - 1) / most;
 	if (l->blocks < wanted && l->blocks > 1)
-		l->blocks = GT_MIN(wanted, tiles);
-	l->block = (tiles + l->blocks - 1) / l->blocks * tile;
-	l->blocks = (l->p->m + l->block - 1) / l->block;
+		l->blocks = GT_MIN(wanted, l->row_tiles);
 	l->strips = GT_MIN((wanted + l->blocks - 1) / l->blocks, l->panels);
 }
 
