@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* INT8 products by 16-bit products of AVX512BW. */
-#include "runtime/math/int8.h"
-
-#if defined(__x86_64__)
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"))), apply_to = function)
-#else
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")
-#endif
 #define RT_W		16
 #define RT_I8_TABLE	rt_i8_avx512
 #define RT_I8_NAME	"avx512"
-#define RT_I8_FASTER	false
-#include "runtime/math/int8_body.h"
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
-#endif
+#define RT_I8_TARGET	"avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"
+#include "runtime/math/int8_x86.h"

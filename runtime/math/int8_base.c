@@ -9,7 +9,6 @@
 #define RT_W		4
 #define RT_I8_TABLE	rt_i8_base
 #define RT_I8_NAME	"plain"
-#define RT_I8_FASTER	false
 #include "runtime/math/int8_body.h"
 
 #if defined(__x86_64__)

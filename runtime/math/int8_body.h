@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernels of struct rt_i8 for one instruction set. No include guard: included once per set, with RT_W, RT_I8_TABLE,
- * RT_I8_NAME, RT_I8_FASTER and optionally RT_I8_VNNI defined.
+ * RT_I8_NAME and optionally RT_I8_VNNI defined.
  */
 #include "runtime/math/int8.h"
 #include "runtime/math/vec.h"
@@ -267,7 +267,9 @@ static float i8_quantize(uint8_t *to, const float *x, int64_t n, float inverse, 
 
 const struct rt_i8 RT_I8_TABLE = {
 	.name = RT_I8_NAME,
-	.faster = RT_I8_FASTER,
+#ifdef RT_I8_VNNI
+	.faster = true,
+#endif
 	.rows = TILE_ROWS,
 	.range = i8_range,
 	.quantize = i8_quantize,
