@@ -192,18 +192,6 @@ INLINE vf vsqrt(vf x)
 #endif
 }
 
-/* 1 / x, with a relative error of 2^-22; 0 or NaN for a subnormal result. */
-INLINE vf reciprocal(vf x)
-{
-#if defined(__x86_64__) && RT_W == 16
-	vf y = (vf)_mm512_rcp14_ps((__m512)x);
-
-	return y * (2.0f - x * y);
-#else
-	return 1.0f / x;
-#endif
-}
-
 /* Reduce in a fixed tree order, so that the bits are reproducible. */
 #if defined(__x86_64__) && RT_W >= 8
 #if RT_W == 16

@@ -111,6 +111,44 @@ START_TEST(products_are_exact_on_each_instruction_set)
 }
 END_TEST
 
+#define GELU_COLS	100
+
+/* One row: x = scale 8 w, from far below zero to far above. GELU may be less exact than in f32, but not visibly so in 8 bits. */
+static void check_gelu(const struct rt_i8 *kernels, float scale)
+{
+	struct rt_cpu cpu = { .threads = 1, .simd = rt_simd_best() };
+	struct rt_i8_weight v = weight_new(GELU_COLS, 1);
+	float w[GELU_COLS], y[GELU_COLS];
+	void *scratch = aligned_alloc(64, rt_i8_scratch_bytes(1, 1));
+	struct given given = { (const uint8_t[]){ 8 }, &scale, (const int32_t[]){ 0 } };
+
+	for (int i = 0; i < GELU_COLS; i++)
+		w[i] = (float)(i - GELU_COLS / 2) / (GELU_COLS / 2);
+	rt_i8_pack(&cpu, &v, w, 1, 1);
+	rt_i8_multiply(&cpu, &(struct rt_i8_product){ .kernels = kernels, .m = 1, .w = v, .act = RT_ACT_GELU, .y = y,
+						      .rows = given_rows, .arg = &given }, scratch);
+	for (int i = 0; i < GELU_COLS; i++) {
+		double x = (double)scale * 8 * (double)w[i];
+		double want = 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+
+		ck_assert_msg(fabs((double)y[i] - want) <= 2e-4 * fabs(want) + 1e-6, "%s, gelu of %g: %.9g, not %.9g",
+			      kernels->name, x, (double)y[i], want);
+	}
+	weight_clear(&v);
+	free(scratch);
+}
+
+START_TEST(gelu_of_sums_follows_its_definition)
+{
+	const struct rt_i8 *all[RT_I8_SETS];
+
+	rt_i8_all(all);
+	for (int a = 0; all[a]; a++)
+		for (float scale = 1e-3f; scale < 1e20f; scale *= 3)
+			check_gelu(all[a], scale);
+}
+END_TEST
+
 /* Tests rounding to nearest even, the limits, and values that are not finite. */
 START_TEST(each_instruction_set_quantizes_alike)
 {
@@ -534,6 +572,7 @@ TCase *case_int8(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, products_are_exact_on_each_instruction_set);
+	tcase_add_test(tc, gelu_of_sums_follows_its_definition);
 	tcase_add_test(tc, each_instruction_set_quantizes_alike);
 	tcase_add_test(tc, linear_layers_and_convolutions_follow_their_definition);
 	tcase_add_test(tc, the_report_lists_tensors_that_stay_f32);
