@@ -254,7 +254,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
     Fault: not known: the message has several possible causes
       python3[4711]: segfault at 0 ip 00007f3a1c2d4e10 sp 00007ffd error 4 in libtorch_cuda.so
   0 A CUDA kernel of the program or of a library accessed an invalid address. [illegal-address]
-    Fault: an error of the program or its configuration
+    Fault: not known: the message has several possible causes
       RuntimeError: CUDA error: an illegal memory access was encountered
   0 A kernel checked its input and refused it, most often an index or a class label out of range. [device-assert]
     Fault: an error of the program or its configuration
