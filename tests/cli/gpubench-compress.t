@@ -125,6 +125,29 @@ Quantisation-aware training: products read rounded operands, the loss falls, and
   gpubench: --qat and --tp exclude each other
   [64]
 
+Stages of a pipeline round as one rank does: all weights and optimizer states have the same bits. The gradient of a weight that
+two stages share, here the token table of gpt, is summed in another order.
+
+  $ cat >differ.py <<'END'
+  > import json, struct, sys
+  > def load(path):
+  >     b = open(path, "rb").read()
+  >     n = struct.unpack("<Q", b[:8])[0]
+  >     head = json.loads(b[8:8 + n])
+  >     return {k: b[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]] for k, v in head.items() if k != "__metadata__"}
+  > one, two = map(load, sys.argv[1:3])
+  > print(len(one), len(two), {k for k in one if one[k] != two.get(k)} - set(sys.argv[3:]) or "equal")
+  > END
+  $ S='--batch 4 --microbatches 4 --threads 1 --warmup 0 --quiet --qat'
+  $ L='train llama --layers 2 --width 32 --heads 4 --kv-heads 2 --ffn 48 --vocab 64 --seq 8 --steps 6'
+  $ gpubench $L $S --save one.st > /dev/null; gpubench $L $S --ranks 2 --pp 2 --save two.st > /dev/null
+  $ python3 differ.py one.st two.st
+  45 45 equal
+  $ G='train gpt --layers 2 --width 32 --heads 4 --seq 16 --steps 1'
+  $ gpubench $G $S --save one.st > /dev/null; gpubench $G $S --ranks 2 --pp 2 --save two.st > /dev/null
+  $ python3 differ.py one.st two.st wte "optimizer.m wte" "optimizer.v wte"
+  84 84 equal
+
 A calibration set of other tokens or of another kind is refused, and so are weights that are not finite.
 
   $ I='infer gpt --seq 16 --layers 1 --width 16 --heads 2 --batch 2 --runs 1 --warmup 0 --threads 1 --quiet'
