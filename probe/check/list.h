@@ -79,6 +79,7 @@
 	CHECK(iommu) \
 	CHECK(p2p) \
 	CHECK(peermem) \
+	CHECK(rdma_distance) \
 	CHECK(rdma_state) \
 	CHECK(rdma_rate) \
 	CHECK(rdma_errors) \

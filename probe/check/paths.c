@@ -123,45 +123,6 @@ const struct pr_check pr_check_iommu = {
 	.run = iommu,
 };
 
-/* Peer transfers by DMA-BUF need Linux 5.12 and the open module. */
-static bool has_dmabuf(const struct pr_host *h)
-{
-	return h->kernel.release.v && gt_version_cmp(h->kernel.release.v, "5.12") >= 0 && h->driver.open_module;
-}
-
-static void peermem(const struct pr_context *c, struct pr_finding *f)
-{
-	const struct pr_host *h = c->host;
-
-	if (pr_without_driver(c, f))
-		return;
-	if (!h->rdma.n) {
-		pr_set(f, PR_SKIP, "no InfiniBand or RoCE device");
-	} else if (pr_has(h->fabric.peermem)) {
-		pr_set(f, PR_PASS, "nvidia_peermem is loaded");
-	} else if (has_dmabuf(h)) {
-		pr_set(f, PR_PASS, "the open module exports its memory by DMA-BUF");
-	} else {
-		pr_set(f, PR_WARN,
-		       "%s cannot access GPU memory: nvidia_peermem is not loaded, and the module does not export the memory "
-		       "by DMA-BUF",
-		       h->rdma.v[0]);
-		pr_remedy(f, "  modprobe nvidia-current-peermem || modprobe nvidia-peermem\nand for every boot:\n  "
-			     "echo nvidia-peermem "
-			     "> /etc/modules-load.d/nvidia-peermem.conf");
-	}
-}
-static const char *const after_loaded[] = {"driver.loaded", NULL};
-const struct pr_check pr_check_peermem = {
-	.id = "rdma.peermem",
-	.title = "network cards cannot access GPU memory",
-	.after = after_loaded,
-	.story = "GPUDirect RDMA needs nvidia_peermem, or DMA-BUF (kernel 5.12 or newer with the open module). "
-		 "Without it every message is copied through host memory. NCCL reports this only in its debug output.",
-	.messages = "NET/IB : GPU Direct RDMA Disabled\nGPU Direct RDMA Disabled for HCA 0 'mlx5_0'",
-	.run = peermem,
-};
-
 static void bar1(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;

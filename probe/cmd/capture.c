@@ -242,6 +242,7 @@ static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const s
 		      { "keys", pr_keys_fact(h) },
 		      { "environment", pr_environment_fact(h) },
 		      { "ethtool", pr_ethtool_fact(h) },
+		      { "kernel_config", pr_kernel_config_fact(h) },
 		      { "machine_id_hash", machine_id_hash(h) },
 		      /* lstopo needs these files; hwloc opens them by itself, so they are not among the recorded ones */
 		      { "hwloc.xml", pr_hwloc_xml(fs) } };

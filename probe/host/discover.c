@@ -76,6 +76,7 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 		pr_discover_cuda(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 30);
 	pr_discover_devices(fs, h);
 	pr_discover_rdma_ports(fs, h);
+	pr_discover_gpudirect(fs, h);
 	if (opts->data)
 		pr_discover_data(fs, h, opts->data);
 	pr_find_contradictions(fs, h);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections of the GPUs: NVSwitch and Fabric Manager, IOMMU and ACS, the container runtime, the module for RDMA. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "lib/buf.h"
 #include "lib/text.h"
 #include "probe/host/reading.h"
 
@@ -98,6 +102,128 @@ static void find_runtime(struct gt_fsroot *fs, struct pr_host *h)
 	if (has_entries(fs, "/etc/cdi", ".yaml") || has_entries(fs, "/var/run/cdi", ".yaml") ||
 	    has_entries(fs, "/etc/cdi", ".json"))
 		h->container_runtime.configured = pr_value(1);
+}
+
+/* ---- GPUDirect RDMA ------------------------------------------------------------------------------------------ */
+
+#define CONFIG_MOST (4 << 20) /* maximum size of a configuration in bytes; distributions have 300 KiB */
+
+const char *const pr_dmabuf_option_names[PR_DMABUF_OPTIONS] = {
+	[PR_DMA_SHARED_BUFFER] = "CONFIG_DMA_SHARED_BUFFER",
+	[PR_DMABUF_MOVE_NOTIFY] = "CONFIG_DMABUF_MOVE_NOTIFY",
+	[PR_PCI_P2PDMA] = "CONFIG_PCI_P2PDMA",
+	[PR_INFINIBAND_USER_MEM] = "CONFIG_INFINIBAND_USER_MEM",
+	[PR_INFINIBAND_ON_DEMAND_PAGING] = "CONFIG_INFINIBAND_ON_DEMAND_PAGING",
+};
+
+/* Takes a line like "CONFIG_PCI_P2PDMA=y" or "# CONFIG_PCI_P2PDMA is not set". */
+static void take_option(struct pr_gpudirect *g, const char *line)
+{
+	bool comment = gt_starts_with(line, "# ");
+	const char *name = line + (comment ? 2 : 0);
+
+	for (size_t i = 0; i < PR_DMABUF_OPTIONS; i++) {
+		size_t n = strlen(pr_dmabuf_option_names[i]);
+
+		if (strncmp(name, pr_dmabuf_option_names[i], n))
+			continue;
+		if (!comment && (!strcmp(name + n, "=y") || !strcmp(name + n, "=m")))
+			g->option[i] = pr_value(1);
+		else if (comment && !strcmp(name + n, " is not set"))
+			g->option[i] = pr_value(0);
+	}
+}
+
+/* Reads a plain or compressed configuration. Returns 0 or a negative errno; -EBADMSG: it is no complete configuration. */
+static int read_config(struct gt_fsroot *fs, struct pr_gpudirect *g, const char *path)
+{
+	int fd = gt_fs_open_part(fs, path), error = Z_OK;
+	gzFile z = fd < 0 ? NULL : gzdopen(fd, "rb"); /* owns fd; reads uncompressed files, too */
+	size_t total = 0, options = 0;
+	char line[512];
+
+	if (!z && fd >= 0)
+		close(fd);
+	if (!z)
+		return fd < 0 ? fd : -ENOMEM;
+	while (total < CONFIG_MOST && gzgets(z, line, sizeof(line))) {
+		total += strlen(line);
+		line[strcspn(line, "\n")] = '\0';
+		options += gt_starts_with(line, "CONFIG_");
+		take_option(g, line);
+	}
+	gzerror(z, &error);
+	if (!options || (error != Z_OK && error != Z_STREAM_END) || !gzeof(z))
+		error = Z_DATA_ERROR;
+	gzclose(z);
+	return error == Z_DATA_ERROR ? -EBADMSG : 0;
+}
+
+static void find_config(struct gt_fsroot *fs, struct pr_host *h)
+{
+	const char *release = h->kernel.release.v ? h->kernel.release.v : "";
+	gt_autofree char *boot = gt_xasprintf("/boot/config-%s", release), *fact = NULL;
+	gt_autofree char *modules = gt_xasprintf("/lib/modules/%s/config", release);
+	const char *const paths[] = { boot, modules, "/proc/config.gz" };
+	struct pr_gpudirect *g = &h->fabric.gpudirect;
+
+	g->config = PR_ABSENT;
+	if (gt_fs_fact(fs, "kernel_config", &fact, NULL) >= 0) {
+		gt_each_line(line, fact)
+			take_option(g, line);
+		g->config = PR_PRESENT;
+		return;
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(paths) && g->config != PR_PRESENT; i++) {
+		int r = read_config(fs, g, paths[i]);
+
+		if (r != -ENOENT)
+			g->config = pr_state_of(r);
+	}
+}
+
+void pr_discover_gpudirect(struct gt_fsroot *fs, struct pr_host *h)
+{
+	static const char *const amd[] = { "/sys/kernel/mm/memory_peers/amdkfd/version", "/sys/kernel/memory_peers/amdkfd/version",
+					  "/sys/memory_peers/amdkfd/version" }; /* RCCL looks for these three */
+	struct pr_gpudirect *g = &h->fabric.gpudirect;
+	bool recording;
+
+	for (size_t i = 0; i < PR_DMABUF_OPTIONS; i++)
+		g->option[i].state = PR_ABSENT;
+	if (!h->rdma.n || (!h->n_gpu && !h->amd.n))
+		return;
+	g->ofed = exists(fs, "/sys/module/mlx_compat"); /* a module that only these drivers have */
+	for (size_t i = 0; i < GT_ARRAY_SIZE(amd) && !pr_has(g->amd_peers); i++)
+		g->amd_peers = exists(fs, amd[i]);
+	recording = gt_fs_pause_recording(fs); /* a capture has the fact */
+	find_config(fs, h);
+	if (recording)
+		gt_fs_record(fs);
+}
+
+char *pr_kernel_config_fact(const struct pr_host *h)
+{
+	const struct pr_gpudirect *g = &h->fabric.gpudirect;
+	struct gt_buf b = { 0 };
+
+	if (g->config != PR_PRESENT)
+		return NULL;
+	gt_buf_puts(&b, "# options of the kernel's configuration\n"); /* the fact exists even if the kernel has none of them */
+	for (size_t i = 0; i < PR_DMABUF_OPTIONS; i++)
+		if (pr_has(g->option[i]))
+			gt_buf_printf(&b, g->option[i].v ? "%s=y\n" : "# %s is not set\n", pr_dmabuf_option_names[i]);
+	return gt_buf_take(&b);
+}
+
+json_t *pr_gpudirect_json(const struct pr_gpudirect *g)
+{
+	json_t *options = json_object();
+
+	for (size_t i = 0; i < PR_DMABUF_OPTIONS; i++)
+		json_object_set_new(options, pr_dmabuf_option_names[i], pr_num_json(g->option[i]));
+	return json_pack("{s:o, s:o, s:s, s:o}", "ofed", pr_num_json(g->ofed), "amd_peers", pr_num_json(g->amd_peers),
+			 "kernel_config", pr_state_name(g->config), "options", options);
 }
 
 /* ---- other parts --------------------------------------------------------------------------------------------- */

@@ -283,11 +283,11 @@ static json_t *python_json(const struct pr_host *h)
 
 static json_t *ways_json(const struct pr_host *h)
 {
-	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:o}", "iommu", pr_num_json(h->iommu.on), "iommu_passthrough",
+	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:o, s:o}", "iommu", pr_num_json(h->iommu.on), "iommu_passthrough",
 			 pr_num_json(h->iommu.passthrough), "split_groups", (int)h->iommu.split, "peermem",
 			 pr_num_json(h->fabric.peermem), "fabricmanager", pr_num_json(h->fabric.manager),
 			 "switches", (int)h->fabric.n_switch, "acs_ports", pr_num_json(h->iommu.acs_ports), "acs_redirect",
-			 strv_json(&h->iommu.acs_redirect));
+			 strv_json(&h->iommu.acs_redirect), "gpudirect", pr_gpudirect_json(&h->fabric.gpudirect));
 }
 
 static json_t *runtime_json(const struct pr_host *h)

@@ -3,9 +3,9 @@ Ports of InfiniBand and RoCE cards are compared with those of the same model. On
   $ for host in ib-8rail roce-8rail ib-few-errors ib-port-down ib-no-manager ib-slow-port ib-errors ib-firmware-skew roce-no-address roce-mtu roce-pfc; do
   >   echo "$host: $(gpuprobe --root $FIXTURES/$host.host --format line | sed 's/ |.*//')"
   > done
-  ib-8rail: GPUPROBE OK - 52 checks pass, 0 unknown, kernel log not examined
-  roce-8rail: GPUPROBE OK - 56 checks pass, 0 unknown, kernel log not examined
-  ib-few-errors: GPUPROBE OK - 52 checks pass, 0 unknown, kernel log not examined
+  ib-8rail: GPUPROBE OK - 53 checks pass, 0 unknown, kernel log not examined
+  roce-8rail: GPUPROBE OK - 57 checks pass, 0 unknown, kernel log not examined
+  ib-few-errors: GPUPROBE OK - 53 checks pass, 0 unknown, kernel log not examined
   ib-port-down: GPUPROBE WARNING - rdma.port-state: mlx5_5 port 1 is down (it finds no partner), but 7 ports of the same model are active
   ib-no-manager: GPUPROBE WARNING - rdma.port-state: mlx5_2 port 1 has a link, but the subnet manager has not activated it
   ib-slow-port: GPUPROBE WARNING - rdma.rate: mlx5_3 port 1 runs at 200 Gb/sec (2X NDR), but mlx5_0 of the same model at 400 Gb/sec (4X NDR)
@@ -33,7 +33,8 @@ Ports of InfiniBand and RoCE cards are compared with those of the same model. On
   $ gpuprobe --root $FIXTURES/roce-pfc.host capture pfc.host; sed -n '/facts.ethtool/,/^[a-z]/p' pfc.host | grep -c pfc
   8
   $ gpuprobe --root $FIXTURES/ib-8rail.host -v | grep '^rdma'
-  rdma.peermem         pass   the open module exports its memory by DMA-BUF
+  rdma.peermem         pass   GPUs and network cards share memory by DMA-BUF
+  rdma.distance        pass   0 of 8 GPUs have a network card below the same PCIe switch. For the
   rdma.port-state      pass   8 of 8 ports are active, and no port is down where those of the same
   rdma.rate            pass   active ports of the same model run at the same rate
   rdma.errors          pass   the ports have at most a few link errors
@@ -60,3 +61,96 @@ Unreadable and hostile values are unknown.
   GPUPROBE UNKNOWN - rdma.errors: the error counters of an InfiniBand or RoCE port cannot be read
   $ fault 's/^\t400 Gb.*/\t99999999999999999999 Gb/'
   GPUPROBE UNKNOWN - rdma.rate: the rate of an active port cannot be read
+
+GPUDirect RDMA needs a peer memory module or DMA-BUF. Unreadable values make the result unknown.
+
+  $ cat >access.py <<'END'
+  > import json, sys
+  > for c in json.load(sys.stdin)["checks"]:
+  >     if c["id"] == sys.argv[1]:
+  >         print(f"{c['result']}: {c['what']}", *filter(None, [c["remedy"]]), sep="\n")
+  > END
+  $ access() { # HOST [SED-COMMANDS]
+  >   sed "${2-}" $FIXTURES/$1.host >access.host; gpuprobe --root access.host --json | python3 access.py rdma.peermem
+  > }
+  $ access ib-8rail
+  pass: GPUs and network cards share memory by DMA-BUF
+  $ access ib-8rail '/^file .*kernel_config/,/PAGING/d'
+  unknown: nvidia_peermem is not loaded, and it is unknown whether DMA-BUF replaces it: the configuration of the kernel is absent (/boot/config-6.1.0-41-amd64 or /proc/config.gz)
+  $ access ib-8rail '/^file .*kernel_config/,/PAGING/d; $a file /.facts/container\n\tdocker'
+  skip: nvidia_peermem is not loaded, and it is unknown whether DMA-BUF replaces it: the configuration of the kernel is absent (/boot/config-6.1.0-41-amd64 or /proc/config.gz)
+  $ access ib-8rail 's/CONFIG_INFINIBAND_ON_DEMAND_PAGING=y/# CONFIG_INFINIBAND_ON_DEMAND_PAGING is not set/'
+  warn: mlx5_0 cannot access GPU memory: nvidia_peermem is not loaded, and DMA-BUF is not available: the kernel was built without CONFIG_INFINIBAND_ON_DEMAND_PAGING
+  The module loads only if the RDMA drivers have the interface for it, as those of MLNX_OFED, DOCA-OFED and some distributions:
+    modprobe nvidia-current-peermem || modprobe nvidia-peermem
+  and for every boot:
+    echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf
+  $ access ib-8rail '/CONFIG_INFINIBAND_ON_DEMAND_PAGING=y/d'
+  unknown: nvidia_peermem is not loaded, and it is unknown whether DMA-BUF replaces it: the configuration of the kernel does not contain CONFIG_INFINIBAND_ON_DEMAND_PAGING
+  $ access ib-8rail '/CONFIG_INFINIBAND_ON_DEMAND_PAGING=y/d; $a dir /sys/module/mlx_compat'
+  pass: GPUs and network cards share memory by DMA-BUF
+  $ access ib-8rail 's/6.1.0-41-amd64/5.10.0-30-amd64/'
+  warn: mlx5_0 cannot access GPU memory: nvidia_peermem is not loaded, and DMA-BUF is not available: Linux 5.12 or newer is needed, and 5.10.0-30-amd64 runs
+  The module loads only if the RDMA drivers have the interface for it, as those of MLNX_OFED, DOCA-OFED and some distributions:
+    modprobe nvidia-current-peermem || modprobe nvidia-peermem
+  and for every boot:
+    echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf
+  $ access ib-8rail 's/6.1.0-41-amd64/4.18.0-553.el8_10.x86_64/'
+  unknown: nvidia_peermem is not loaded, and it is unknown whether DMA-BUF replaces it: Linux 5.12 or newer is needed, and 4.18.0-553.el8_10.x86_64 runs
+  $ access ib-8rail 's,drivers/mlx5_core,drivers/bnxt_en,'
+  unknown: nvidia_peermem is not loaded, and it is unknown whether DMA-BUF replaces it: it is not known whether bnxt_en, the driver of mlx5_0, registers memory by DMA-BUF
+  $ access ib-8rail 's,drivers/mlx5_core,drivers/ice,'
+  warn: mlx5_0 cannot access GPU memory: nvidia_peermem is not loaded, and DMA-BUF is not available: Linux 6.3 or newer is needed, and 6.1.0-41-amd64 runs
+  The module loads only if the RDMA drivers have the interface for it, as those of MLNX_OFED, DOCA-OFED and some distributions:
+    modprobe nvidia-current-peermem || modprobe nvidia-peermem
+  and for every boot:
+    echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf
+  $ access ib-8rail 's/6.1.0-41-amd64/6.8.0-41-generic/; s,drivers/mlx5_core,drivers/ice,'
+  pass: GPUs and network cards share memory by DMA-BUF
+  $ access ib-8rail 's/H100 80GB HBM3/GeForce RTX 4090/g'
+  skip: GeForce GPUs have no GPUDirect RDMA: NCCL sends their data through host memory
+  $ access ib-8rail 's/Open Kernel Module for x86_64/x86_64 Kernel Module/'
+  warn: mlx5_0 cannot access GPU memory: nvidia_peermem is not loaded, and DMA-BUF is not available: the loaded nvidia module is not the open one
+  The module loads only if the RDMA drivers have the interface for it, as those of MLNX_OFED, DOCA-OFED and some distributions:
+    modprobe nvidia-current-peermem || modprobe nvidia-peermem
+  and for every boot:
+    echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf
+  If modprobe prints "Invalid argument", use DMA-BUF: it needs Linux 5.12, a GPU from Turing on, and the open nvidia module:
+  replaces all packages of Debian's driver by those of NVIDIA's repository
+    wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+    dpkg -i cuda-keyring_1.1-1_all.deb
+    apt update
+    apt install nvidia-open
+  $ access ib-8rail 's/Open Kernel Module for x86_64/x86_64 Kernel Module/; $a file /sys/module/nvidia_peermem/version\n\t570.172.08'
+  pass: nvidia_peermem is loaded
+  $ access rdma-near
+  pass: GPUs and network cards share memory by DMA-BUF
+  $ access rdma-near 's/^\t1f8b.*/\t1f8b0800/'
+  unknown: nvidia_peermem is not loaded, and it is unknown whether DMA-BUF replaces it: the configuration of the kernel is broken (/boot/config-6.1.0-41-amd64 or /proc/config.gz)
+  $ access rdma-near 's/^hex  .proc.config.gz/file \/boot\/config-6.1.0-41-amd64/; s/^\t1f8b.*/\tCONFIG_INFINIBAND_ON_DEMAND_PAGING=m/'
+  pass: GPUs and network cards share memory by DMA-BUF
+  $ access mi300x-rdma
+  pass: GPUs and network cards share memory by DMA-BUF. Some versions of RCCL use it only with NCCL_DMABUF_ENABLE=1
+  $ access mi300x-rdma 's/CONFIG_PCI_P2PDMA=y/# CONFIG_PCI_P2PDMA is not set/'
+  warn: mlx5_0 cannot access GPU memory: amdkfd is not registered with the RDMA drivers, and DMA-BUF is not available: the kernel was built without CONFIG_PCI_P2PDMA
+  Use a kernel with CONFIG_DMABUF_MOVE_NOTIFY and CONFIG_PCI_P2PDMA. This prints what it has:
+    grep -e DMABUF_MOVE_NOTIFY -e PCI_P2PDMA /boot/config-$(uname -r)
+  $ access mi300x-rdma '/CONFIG_DMABUF_MOVE_NOTIFY=y/d; $a file /sys/kernel/mm/memory_peers/amdkfd/version\n\t1'
+  pass: amdkfd is registered with the RDMA drivers
+  $ access mi300x-rdma '/CONFIG_DMABUF_MOVE_NOTIFY=y/d'
+  unknown: amdkfd is not registered with the RDMA drivers, and it is unknown whether DMA-BUF replaces it: the configuration of the kernel does not contain CONFIG_DMABUF_MOVE_NOTIFY
+  $ gpuprobe --root $FIXTURES/rdma-near.host capture near.host && sed -n '/kernel_config/,/^[a-z]/p' near.host
+  file /.facts/kernel_config
+  	# options of the kernel's configuration
+  	CONFIG_DMA_SHARED_BUFFER=y
+  	# CONFIG_PCI_P2PDMA is not set
+  	CONFIG_INFINIBAND_ON_DEMAND_PAGING=y
+  bare /.facts/machine_id_hash
+
+  $ distance() { # SED-COMMANDS
+  >   sed "${1-}" $FIXTURES/rdma-near.host >access.host; gpuprobe --root access.host --json | python3 access.py rdma.distance
+  > }
+  $ distance
+  pass: 1 of 2 GPUs have a network card below the same PCIe switch. For the others (NODE), NCCL sends data through a near GPU with NVLink, else through host memory
+  $ distance 's/4: ACTIVE/1: DOWN/'
+  skip: no active InfiniBand or RoCE port

@@ -404,12 +404,21 @@ A rented machine with several faults: the one that stops CUDA first, then each o
         lstopo --no-io; numactl -H
   
   Warning: rdma.peermem
-    mlx5_0 cannot access GPU memory: nvidia_peermem is not loaded, and the module does not export the
-    memory by DMA-BUF
+    mlx5_0 cannot access GPU memory: nvidia_peermem is not loaded, and DMA-BUF is not available: the
+    loaded nvidia module is not the open one
     Remedy:
+      The module loads only if the RDMA drivers have the interface for it, as those of MLNX_OFED,
+      DOCA-OFED and some distributions:
         modprobe nvidia-current-peermem || modprobe nvidia-peermem
       and for every boot:
         echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf
+      If modprobe prints "Invalid argument", use DMA-BUF: it needs Linux 5.12, a GPU from Turing on,
+      and the open nvidia module:
+      replaces all packages of Debian's driver by those of NVIDIA's repository
+        wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+        dpkg -i cuda-keyring_1.1-1_all.deb
+        apt update
+        apt install nvidia-open
   
   Warning: host.cpu-features
     the CPU of this virtual machine does not show AVX2: matrix products run several times slower, and
