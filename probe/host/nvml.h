@@ -24,11 +24,6 @@ struct pr_nvml {
 void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);
 /* Returns the readings as text of the fact "nvml" for captures; NULL if NVML was not queried. The caller frees it. */
 char *pr_nvml_fact(const struct pr_host *h);
-/* Queries everything that discovery needs. Only for a child process: the calls can hang or crash. see_all: this process
- * sees all processes of the host. */
-json_t *pr_nvml_query(bool see_all);
-/* Converts NVML's address "00000000:3B:00.0" in place to that of sysfs: "0000:3b:00.0". size: of the buffer. */
-void pr_sysfs_address(char *address, size_t size);
 /* A number that NVML reports for a GPU: key in the fact and in documents, offset in struct pr_gpu. */
 struct pr_gpu_field {
 	const char *key;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "lib/dl.h"
 #include "probe/host/reading.h"
+#include "probe/nvml/query.h"
 #include "probe/watch/gpu_readings.h"
 
 static const struct gt_dlsym syms[] = {

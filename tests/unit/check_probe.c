@@ -14,6 +14,7 @@
 #include "probe/loader/ldcache.h"
 #include "probe/host/openblas.h"
 #include "probe/host/reading.h"
+#include "probe/nvml/query.h"
 #include "probe/topo/topo.h"
 #include "tests/unit/check_probe.h"
 #include "tests/unit/fixtures.h"

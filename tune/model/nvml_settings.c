@@ -10,6 +10,7 @@
 #include "lib/spawn.h"
 #include "lib/util.h"
 #include "probe/host/reading.h"
+#include "probe/nvml/query.h"
 #include "tune/model/nvml_settings.h"
 
 #define ANSWER_VALID_S 1.0
