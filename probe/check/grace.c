@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GPUs on one module with NVIDIA's Grace processor (GH200, GB200). The processor reaches the GPU's memory by NVLink-C2C, and
- * the kernel manages this memory as a NUMA node without CPUs. Source: NVIDIA's Grace Performance Tuning Guide, "Operating
- * System Settings".
+ * the kernel manages this memory as a NUMA node without CPUs. Sources: NVIDIA's Grace Performance Tuning Guide, "Operating
+ * System Settings"; CUDA Programming Guide, "Unified and System Memory" (ATS); NVML's field values and addressing modes.
  */
+#include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
 #include "probe/check/check.h"
@@ -12,14 +13,22 @@
 #define THP_OF_64K (INT64_C(512) << 20) /* size of a transparent huge page if pages have 64 KiB */
 #define THP_OF_4K  (INT64_C(2) << 20)
 
-static size_t count_superchips(const struct pr_host *h)
+static bool is_superchip(const struct pr_gpu *g)
 {
 	static const unsigned devices[] = { 0x2342, 0x2348, 0x2941, 0x31c2 }; /* GH200, GH200 144 GB, GB200, GB300 */
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(devices); i++)
+		if (g->pci->device == devices[i])
+			return true;
+	return false;
+}
+
+static size_t count_superchips(const struct pr_host *h)
+{
 	size_t n = 0;
 
 	for (size_t i = 0; i < h->n_gpu; i++)
-		for (size_t k = 0; k < GT_ARRAY_SIZE(devices); k++)
-			n += h->gpu[i].pci->device == devices[k];
+		n += is_superchip(&h->gpu[i]);
 	return gt_streq(h->kernel.arch.v, "aarch64") ? n : 0;
 }
 
@@ -134,4 +143,84 @@ const struct pr_check pr_check_grace_arguments = {
 		 "to observe their use, and each access of the GPU to such a page is a fault. With init_on_alloc the kernel clears "
 		 "pages that the driver clears again.",
 	.run = arguments,
+};
+
+/* Returns the first usable GPU for which the state of its NVLink-C2C is unknown, or of which a link is down. */
+static const struct pr_gpu *find_c2c(const struct pr_host *h, bool unknown)
+{
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		const struct pr_gpu *g = &h->gpu[i];
+
+		if (g->inaccessible || !is_superchip(g))
+			continue;
+		if (unknown ? !pr_has(g->c2c_links_down) : pr_or(g->c2c_links_down, 0) > 0)
+			return g;
+	}
+	return NULL;
+}
+
+static void c2c(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_gpu *g = find_c2c(h, false);
+
+	if (no_superchip(c, f))
+		return;
+	if (h->nvml.answer != PR_NVML_OK) {
+		pr_set(f, PR_SKIP, "NVML does not respond");
+	} else if (g) {
+		pr_set(f, PR_WARN, "%d of %d NVLink-C2C links between the processor and GPU %s are down", (int)g->c2c_links_down.v,
+		       (int)g->c2c_links.v, g->pci->address);
+		pr_remedy(f, "Links that are down after a power cycle are a fault of the module. State and errors of each link:\n"
+			     "  nvidia-smi c2c -s\n  nvidia-smi c2c -e");
+	} else if ((g = find_c2c(h, true))) {
+		pr_set(f, PR_NOT_KNOWN, "NVML does not report the NVLink-C2C links of GPU %s", g->pci->address);
+	} else {
+		pr_set(f, PR_PASS, "all NVLink-C2C links between processors and GPUs are active");
+	}
+}
+const struct pr_check pr_check_grace_c2c = {
+	.id = "grace.c2c",
+	.title = "an NVLink-C2C link between processor and GPU is down",
+	.after = (const char *const[]){ "nvml.answers", NULL },
+	.story = "The Grace processor and the GPU exchange their data over NVLink-C2C. With a link "
+		 "down, copies to the host and accesses of the GPU to the processor's memory are slower.",
+	.run = c2c,
+};
+
+#define ATS 2 /* NVML_DEVICE_ADDRESSING_MODE_ATS */
+
+static void ats(const struct pr_context *c, struct pr_finding *f)
+{
+	static const char *const names[] = { "none", "HMM" };
+	const struct pr_host *h = c->host;
+	size_t n_ats = 0;
+
+	if (no_superchip(c, f))
+		return;
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		const struct pr_gpu *g = &h->gpu[i];
+		int64_t mode = pr_or(g->addressing_mode, ATS);
+
+		n_ats += is_superchip(g) && pr_has(g->addressing_mode) && mode == ATS;
+		if (!is_superchip(g) || mode == ATS)
+			continue;
+		/* without nodes for the GPUs' memory, the driver may be configured for that */
+		pr_set(f, pr_gpu_memory_is_node(h) ? PR_WARN : PR_NOT_KNOWN, "GPU %s does not use the page tables of the processor "
+		       "(ATS): NVML reports the addressing mode %s", g->pci->address,
+		       mode >= 0 && mode < (int64_t)GT_ARRAY_SIZE(names) ? names[mode] : "of an unknown number");
+		pr_remedy(f, "The kernel log has the reason:\n  dmesg | grep -i -e smmu -e ats -e nvrm");
+		return;
+	}
+	pr_set(f, n_ats ? PR_PASS : PR_SKIP, n_ats ? "GPUs use the page tables of the processor (ATS)" :
+						     "NVML does not report the addressing mode");
+}
+const struct pr_check pr_check_grace_ats = {
+	.id = "grace.ats",
+	.title = "a GPU does not use the page tables of its Grace processor",
+	.after = (const char *const[]){ "nvml.answers", NULL },
+	.story = "With Address Translation Services (ATS), GPU and Grace processor share page tables, and kernels can use any "
+		 "memory of the process, such as that of malloc(). Without them, the driver copies pages on each first access, or "
+		 "such accesses fail.",
+	.run = ats,
 };

@@ -72,6 +72,8 @@
 	CHECK(grace_pages) \
 	CHECK(grace_memory) \
 	CHECK(grace_arguments) \
+	CHECK(grace_c2c) \
+	CHECK(grace_ats) \
 	CHECK(gpu_node) \
 	CHECK(pcie_width) \
 	CHECK(bar1) \

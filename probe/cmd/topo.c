@@ -8,7 +8,7 @@
 #include "probe/host/reading.h"
 #include "probe/topo/topo.h"
 
-static void print_nodes(const struct pr_host *h, bool color)
+static void print_nodes(const struct pr_host *h, const json_t *doc, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();
 
@@ -23,13 +23,17 @@ static void print_nodes(const struct pr_host *h, bool color)
 	for (size_t i = 0; i < h->n_node; i++) {
 		const struct pr_node *n = &h->node[i];
 		gt_autofree char *cpus = gt_set_format(&n->cpus);
+		const char *gpu = pr_topo_memory_of(doc, n->id);
 		char mem[32] = "?";
 
 		if (pr_has(n->mem_bytes))
 			gt_format_bytes(mem, sizeof(mem), (uint64_t)n->mem_bytes.v);
 		gt_table_row(t);
 		gt_table_cell(t, "%d", n->id);
-		gt_table_cell(t, "%s", *cpus ? cpus : "(none)");
+		if (gpu && !*cpus)
+			gt_table_cell(t, "(memory of %s)", gpu);
+		else
+			gt_table_cell(t, "%s", *cpus ? cpus : "(none)");
 		gt_table_cell(t, "%s", mem);
 		for (size_t k = 0; k < h->n_node; k++) {
 			if (n->distance)
@@ -98,6 +102,17 @@ static void print_devices(const json_t *list, bool color)
 	gt_table_print(t, stdout, color);
 }
 
+static void print_c2c(const json_t *list)
+{
+	char text[64];
+	const json_t *d;
+	size_t i;
+
+	json_array_foreach(list, i, d)
+		if (*pr_topo_c2c_text(d, text, sizeof(text)))
+			printf("%s: %s to the processor of its node\n", gt_json_get_str(d, "name", ""), text);
+}
+
 static void print_ways(const json_t *list, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();
@@ -149,12 +164,13 @@ static void print_text(const struct pr_host *h, const json_t *doc, bool color)
 {
 	const json_t *devices = json_object_get(doc, "devices");
 
-	print_nodes(h, color);
+	print_nodes(h, doc, color);
 	putchar('\n');
 	if (!json_array_size(devices)) {
 		puts("no GPU, NIC or NVMe on the PCI bus");
 	} else {
 		print_devices(devices, color);
+		print_c2c(devices);
 		putchar('\n');
 		if (json_array_size(devices) <= MATRIX_MOST)
 			print_ways(devices, color);

@@ -71,6 +71,9 @@ struct pr_gpu {
 	struct pr_num remap_pending, remap_failure, retired_pending;
 	struct pr_num fabric_state;			/* NVML's value: 0 none, 1 not started, 2 in progress, 3 done */
 	struct pr_num nvlinks, nvlinks_down;
+	struct pr_num c2c_links, c2c_links_down, c2c_mb_per_s; /* NVLink-C2C to a Grace processor; bandwidth of all links */
+	struct pr_num addressing_mode;			/* NVML's value: 0 none, 1 HMM, 2 ATS */
+	struct pr_num memory_node;			/* node of the GPU's memory, if that is a node of the host */
 	struct pr_num index;				/* NVML's index, which programs use */
 	struct pr_str cpu_affinity, memory_affinity;	/* lists of the CPUs and nodes that NVML reports as near */
 	struct pr_nvlink {

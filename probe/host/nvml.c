@@ -34,7 +34,8 @@ const struct pr_gpu_field pr_gpu_numbers[] = {
 	NUMBER(memory_bytes),  NUMBER(persistence),   NUMBER(arch),	      NUMBER(mig),	     NUMBER(mig_pending),
 	NUMBER(mig_instances), NUMBER(compute_mode),  NUMBER(bar1_bytes),     NUMBER(clock_reasons), NUMBER(remap_pending),
 	NUMBER(remap_failure), NUMBER(retired_pending), NUMBER(fabric_state), NUMBER(nvlinks),	     NUMBER(nvlinks_down),
-	NUMBER(index),	       NUMBER(ecc),	      NUMBER(ecc_pending),
+	NUMBER(index),	       NUMBER(ecc),	      NUMBER(ecc_pending),    NUMBER(c2c_links),     NUMBER(c2c_links_down),
+	NUMBER(c2c_mb_per_s),  NUMBER(addressing_mode), NUMBER(memory_node),
 #undef NUMBER
 };
 const size_t pr_n_gpu_numbers = GT_ARRAY_SIZE(pr_gpu_numbers);

@@ -26,6 +26,23 @@ struct nvml_fabric {
 	unsigned clique;
 	unsigned char state;
 };
+struct nvml_addressing {
+	unsigned version, mode;
+};
+#define ADDRESSING_VERSION (sizeof(struct nvml_addressing) | 1 << 24)
+/* nvmlFieldValue_t; value: the integer types of a little-endian machine all have their low bits here */
+struct nvml_field {
+	unsigned id, scope;
+	long long timestamp, latency;
+	int type, code;
+	union {
+		unsigned low;
+		unsigned long long whole;
+	} value;
+};
+/* fields about NVLink-C2C, the connection of a GPU and a Grace processor; the scope is the number of a link */
+enum { C2C_COUNT = 170, C2C_STATUS = 171, C2C_BANDWIDTH = 172, C2C_MOST = 64 };
+
 struct nvml {
 	int (*init)(void);
 	int (*count)(unsigned *);
@@ -51,6 +68,9 @@ struct nvml {
 	int (*ancestor)(nvml_device, nvml_device, int *);
 	int (*cpu_affinity)(nvml_device, unsigned, unsigned long *);
 	int (*memory_affinity)(nvml_device, unsigned, unsigned long *, int);
+	int (*own_node)(nvml_device, unsigned *);
+	int (*fields)(nvml_device, int, struct nvml_field *);
+	int (*addressing)(nvml_device, struct nvml_addressing *);
 	int (*p2p)(nvml_device, nvml_device, int, int *);
 	int (*driver)(char *, unsigned);
 	int (*cuda)(int *);
@@ -82,6 +102,9 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM_OPT(nvml, ancestor, nvmlDeviceGetTopologyCommonAncestor),
 	GT_DLSYM_OPT(nvml, cpu_affinity, nvmlDeviceGetCpuAffinity),
 	GT_DLSYM_OPT(nvml, memory_affinity, nvmlDeviceGetMemoryAffinity),
+	GT_DLSYM_OPT(nvml, own_node, nvmlDeviceGetNumaNodeId),
+	GT_DLSYM_OPT(nvml, fields, nvmlDeviceGetFieldValues),
+	GT_DLSYM_OPT(nvml, addressing, nvmlDeviceGetAddressingMode),
 	GT_DLSYM_OPT(nvml, p2p, nvmlDeviceGetP2PStatus),
 	GT_DLSYM(nvml, driver, nvmlSystemGetDriverVersion),
 	GT_DLSYM_OPT(nvml, cuda, nvmlSystemGetCudaDriverVersion_v2),
@@ -159,6 +182,40 @@ static void query_links(const struct nvml *n, nvml_device dev, json_t *d)
 	json_decref(list);
 }
 
+static bool read_field(const struct nvml *n, nvml_device dev, unsigned id, unsigned link, unsigned *ret)
+{
+	struct nvml_field f = { .id = id, .scope = link };
+
+	if (!n->fields || n->fields(dev, 1, &f) || f.code)
+		return false;
+	*ret = f.value.low;
+	return true;
+}
+
+/* Queries the connection to a Grace processor: its links and their bandwidth, the GPU's memory as a node of the host. */
+static void query_coherence(const struct nvml *n, nvml_device dev, json_t *d)
+{
+	struct nvml_addressing a = { .version = ADDRESSING_VERSION };
+	unsigned count, node, v, down = 0, bandwidth = 0;
+
+	if (n->addressing && !n->addressing(dev, &a))
+		put(d, "addressing_mode", a.mode);
+	if (n->own_node && !n->own_node(dev, &node))
+		put(d, "memory_node", node);
+	if (!read_field(n, dev, C2C_COUNT, 0, &count) || !count || count > C2C_MOST)
+		return;
+	put(d, "c2c_links", count);
+	for (unsigned i = 0; i < count; i++) {
+		if (!read_field(n, dev, C2C_STATUS, i, &v))
+			return;
+		down += v != 1;
+		if (v == 1 && read_field(n, dev, C2C_BANDWIDTH, i, &v))
+			bandwidth += v;
+	}
+	put(d, "c2c_links_down", down);
+	put(d, "c2c_mb_per_s", bandwidth);
+}
+
 /* Converts an NVML mask to a list: "0-15,32-47". */
 static json_t *list_of(const unsigned long *mask, size_t n)
 {
@@ -222,6 +279,7 @@ static void query_health(const struct nvml *n, nvml_device dev, json_t *d)
 	if (n->fabric && !n->fabric(dev, &fabric))
 		put(d, "fabric_state", fabric.state);
 	query_links(n, dev, d);
+	query_coherence(n, dev, d);
 }
 
 /* Reports the worst status of reading one GPU's memory from another; 0 if all pairs can. */

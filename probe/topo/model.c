@@ -222,6 +222,15 @@ static json_t *links_json(const struct device *d)
 	return list;
 }
 
+/* Returns the NVLink-C2C links to the processor of the GPU's node; null: none, or unknown. */
+static json_t *c2c_json(const struct pr_gpu *g)
+{
+	if (!pr_has(g->c2c_links))
+		return json_null();
+	return json_pack("{s:o, s:o, s:o}", "links", pr_num_json(g->c2c_links), "links_down", pr_num_json(g->c2c_links_down),
+			 "mb_per_s", pr_num_json(g->c2c_mb_per_s));
+}
+
 /* ---- paths ---- */
 
 static bool direct(const struct pr_nvlink *l)
@@ -324,6 +333,8 @@ static json_t *device_json(const struct topo *t, const struct device *d, const j
 		json_object_set_new(o, "nvml_nodes", pr_str_json(d->gpu->memory_affinity));
 		json_object_set_new(o, "nvlinks", links_json(d));
 		json_object_set_new(o, "nvlinks_down", pr_num_json(d->gpu->nvlinks_down));
+		json_object_set_new(o, "c2c", c2c_json(d->gpu));
+		json_object_set_new(o, "memory_node", pr_num_json(d->gpu->memory_node));
 	} else {
 		json_object_set_new(o, "speed_mbit", speed_json(t->h, d->pci));
 	}
@@ -361,6 +372,33 @@ static json_t *nvml_json(const struct pr_host *h)
 					    [PR_NVML_TIMEOUT] = "timeout"};
 
 	return json_pack("{s:s, s:o}", "state", state[h->nvml.answer], "text", gt_json_str(h->nvml.text));
+}
+
+const char *pr_topo_memory_of(const json_t *doc, int64_t node)
+{
+	const json_t *d;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "devices"), i, d)
+		if (json_is_integer(json_object_get(d, "memory_node")) && gt_json_get_int(d, "memory_node", -1) == node)
+			return gt_json_get_str(d, "name", "");
+	return NULL;
+}
+
+const char *pr_topo_c2c_text(const json_t *device, char *buf, size_t size)
+{
+	const json_t *c2c = json_object_get(device, "c2c");
+	int links = (int)gt_json_get_int(c2c, "links", 0), down = (int)gt_json_get_int(c2c, "links_down", 0);
+	double mb_per_s = gt_json_get_real(c2c, "mb_per_s", 0);
+
+	*buf = '\0';
+	if (links && down)
+		snprintf(buf, size, "! %d of %d C2C links down", down, links);
+	else if (links && mb_per_s > 0)
+		snprintf(buf, size, "%d C2C links, %.0f GB/s", links, mb_per_s / 1000);
+	else if (links)
+		snprintf(buf, size, "%d C2C links", links);
+	return buf;
 }
 
 json_t *pr_topo_json(const struct pr_host *h)

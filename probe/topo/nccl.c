@@ -115,13 +115,16 @@ static void open_path(struct writer *w, const json_t *device)
 
 static void put_gpu(struct writer *w, const json_t *d, size_t level)
 {
-	const json_t *links = json_object_get(d, "nvlinks"), *l;
+	const json_t *links = json_object_get(d, "nvlinks"), *c2c = json_object_get(d, "c2c"), *l;
+	int64_t active = gt_json_get_int(c2c, "links", 0) - gt_json_get_int(c2c, "links_down", 0);
+	int64_t bandwidth = active > 0 ? gt_json_get_int(c2c, "mb_per_s", 0) / active : 0;
+	bool empty = !json_array_size(links) && bandwidth <= 0;
 	size_t i;
 
 	begin(w, level, "gpu");
 	attr_int(w, "dev", d, "nvml_index");
 	attr_int(w, "sm", d, "arch");
-	gt_buf_puts(w->out, json_array_size(links) ? ">\n" : "/>\n");
+	gt_buf_puts(w->out, empty ? "/>\n" : ">\n");
 	json_array_foreach(links, i, l)
 	{
 		const char *kind = gt_json_get_str(l, "kind", ""), *to = gt_json_get_str(l, "to", "");
@@ -136,7 +139,11 @@ static void put_gpu(struct writer *w, const json_t *d, size_t level)
 					    : "0x068000");
 		gt_buf_puts(w->out, "/>\n");
 	}
-	if (json_array_size(links))
+	if (bandwidth > 0) { /* MB/s of one link */
+		begin(w, level + 1, "c2c");
+		gt_buf_printf(w->out, " bw=\"%d\" count=\"%d\"/>\n", (int)bandwidth, (int)active);
+	}
+	if (!empty)
 		gt_buf_printf(w->out, "%*s</gpu>\n", (int)level * 2, "");
 }
 

@@ -308,6 +308,23 @@ static void put_direct(struct drawing *d)
 		}
 }
 
+/* ---- NVLink-C2C ---- */
+
+/* Draws the connection of a GPU to the processor of its node, above the boxes of the PCI tree. */
+static void put_c2c(struct drawing *d, const struct row *r)
+{
+	int x = NODE_X + NODE_W, y = r->y - BOX / 2 - 5;
+	bool down = gt_json_get_int(json_object_get(r->device, "c2c"), "links_down", 0) > 0;
+	char text[64];
+
+	if (!*pr_topo_c2c_text(r->device, text, sizeof(text)))
+		return;
+	gt_buf_printf(d->out, "<path class=\"%s\" d=\"M%d %dH%dV%d\"/>\n", down ? "bad" : "nv", x, y, d->device_x + 20,
+		      r->y - BOX / 2);
+	put_text(d, x + 6, y - 4, down ? "bad small" : "small", "start", text);
+	d->bad += down;
+}
+
 /* ---- nodes ---- */
 
 static void put_node(struct drawing *d, const json_t *node, int top, int bottom)
@@ -327,8 +344,11 @@ static void put_node(struct drawing *d, const json_t *node, int top, int bottom)
 	put_text(d, NODE_X + 12, y + 24, "name", "start", text);
 	if (json_is_integer(json_object_get(node, "mem_bytes")))
 		gt_format_bytes(mem, sizeof(mem), (uint64_t)gt_json_get_int(node, "mem_bytes", 0));
-	snprintf(text, sizeof(text), "%.16s%.24s", *gt_json_get_str(node, "cpus", "") ? "CPUs " : "no CPU",
-		 gt_json_get_str(node, "cpus", ""));
+	if (pr_topo_memory_of(d->doc, gt_json_get_int(node, "id", -1)))
+		snprintf(text, sizeof(text), "memory of %.24s", pr_topo_memory_of(d->doc, gt_json_get_int(node, "id", -1)));
+	else
+		snprintf(text, sizeof(text), "%.16s%.24s", *gt_json_get_str(node, "cpus", "") ? "CPUs " : "no CPU",
+			 gt_json_get_str(node, "cpus", ""));
 	put_text(d, NODE_X + 12, y + 42, "small soft", "start", text);
 	put_text(d, NODE_X + 12, y + 57, "small soft", "start", mem);
 	if (json_array_size(distances) < 2)
@@ -371,8 +391,10 @@ static void put_all(struct drawing *d)
 			if (first)
 				put_bridge(d, r, level);
 		}
-	for (size_t i = 0; i < d->n_row; i++)
+	for (size_t i = 0; i < d->n_row; i++) {
 		put_device(d, &d->row[i]);
+		put_c2c(d, &d->row[i]);
+	}
 	put_switched(d);
 	put_direct(d);
 }

@@ -27,6 +27,11 @@ const char *pr_link_state(const struct pr_link *l, bool gpu);
  * tree", "numa nodes", "one node" or "unknown" (the result is then "?"). */
 const char *pr_pcie_path(const struct pr_host *h, const struct pr_pci *a, const struct pr_pci *b, const char **ret_from);
 
+/* Returns the name of the GPU whose memory is this node: "GPU0"; NULL: none. */
+const char *pr_topo_memory_of(const json_t *doc, int64_t node);
+/* Formats the NVLink-C2C links of a device: "10 C2C links, 447 GB/s", or with the links that are down; "" if there are none. */
+const char *pr_topo_c2c_text(const json_t *device, char *buf, size_t size);
+
 /* Draws an SVG with light and dark colours, and with a title and a description for screen readers. */
 void pr_topo_svg(const json_t *doc, struct gt_buf *out);
 

@@ -9,7 +9,7 @@ The processes that hold GPUs: their users and jobs, and memory that is held with
   held-gone: GPUPROBE WARNING - gpu.zombie-context: process 4242 no longer exists, but still holds 20.0 GiB of GPU 0000:17:00.0
   held-orphan: GPUPROBE WARNING - gpu.zombie-context: 36.0 GiB of GPU 0000:1f:00.0 are in use, but no process holds the GPU
   held-container: GPUPROBE OK - 47 checks pass, 0 unknown, kernel log not examined
-  held-grace: GPUPROBE OK - 50 checks pass, 0 unknown, kernel log not examined
+  held-grace: GPUPROBE OK - 52 checks pass, 0 unknown, kernel log not examined
   held-kfd: GPUPROBE OK - 25 checks pass, 0 unknown, kernel log not examined
   held-kfd-user: GPUPROBE OK - 25 checks pass, 0 unknown, kernel log not examined
   $ gpuprobe --root $FIXTURES/held.host -v | sed -n '/memory in use/,/^$/p'

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as tree
 
 INSIDE = {"system": {"cpu"}, "cpu": {"pci", "nic"}, "pci": {"pci", "gpu", "nic", "pcilink"}, "gpu": {"nvlink", "c2c"}, "nic": {"net"}}
 ASKED = {"system": {"version"}, "cpu": {"numaid"}, "pci": {"busid", "class"}, "gpu": set(), "nic": set(), "net": {"name"},
-         "nvlink": {"target", "count", "tclass"}}
+         "nvlink": {"target", "count", "tclass"}, "c2c": {"bw", "count"}}
 SPEEDS = {"2.5 GT/s PCIe", "5.0 GT/s PCIe", "8.0 GT/s PCIe", "16.0 GT/s PCIe", "32.0 GT/s PCIe", "64.0 GT/s PCIe"}
 
 

@@ -6,6 +6,7 @@
  * (GPU is lost).
  * STANDIN_GPUS: number of GPUs (1). STANDIN_COMPUTE: their load in percent (97).
  * STANDIN_LINKS=N: each GPU has N NVLinks to an NVSwitch. STANDIN_LINKS=-N: each GPU has N links to the next GPU.
+ * STANDIN_C2C=N: each GPU has N NVLink-C2C links of 44712 MB/s, of which the last is down. Its memory is node 8 + its number.
  * STANDIN_EPISODE=FILE: the GPUs are healthy until FILE contains a word. "heat", "brake" (power brake) and "cap" (power
  * limit) reduce their clocks, and "idle" makes them idle. With "mute", queries of clocks, power and temperature return
  * error 3 (not supported). With "lost", these queries return error 15.
@@ -216,6 +217,15 @@ struct field {
 		unsigned long long ull;
 	} value;
 };
+/* Returns an answer about NVLink-C2C, or error 3 (not supported). */
+static int c2c_field(unsigned id, unsigned link, unsigned *ret)
+{
+	unsigned links = (unsigned)setting("STANDIN_C2C", 0);
+
+	*ret = id == 170 ? links : id == 171 ? link + 1 < links : 44712;
+	return !links || (id != 170 && link >= links) || (id == 172 && link + 1 == links) ? 3 : 0;
+}
+
 /* 50 GB/s from the host, 2 GB/s to it, since the machine started. */
 int nvmlDeviceGetFieldValues(void *dev, int n, struct field *f)
 {
@@ -230,7 +240,26 @@ int nvmlDeviceGetFieldValues(void *dev, int n, struct field *f)
 		f[i].type = 3;
 		f[i].timestamp = now.tv_sec * 1000000ll + now.tv_nsec / 1000;
 		f[i].value.ull = per_us * (unsigned long long)f[i].timestamp;
+		if (f[i].id >= 170 && f[i].id <= 172) {
+			f[i].type = 1;
+			f[i].code = c2c_field(f[i].id, f[i].scope, &f[i].value.u);
+		}
 	}
+	return 0;
+}
+
+int nvmlDeviceGetNumaNodeId(void *dev, unsigned *node)
+{
+	*node = 8 + (unsigned)number(dev);
+	return setting("STANDIN_C2C", 0) ? 0 : 3;
+}
+
+int nvmlDeviceGetAddressingMode(void *dev, unsigned *v)
+{
+	(void)dev;
+	if (v[0] != 0x1000008) /* version 1 of a struct with 8 bytes */
+		return 25;
+	v[1] = setting("STANDIN_C2C", 0) ? 2 : 0;
 	return 0;
 }
 

@@ -552,6 +552,38 @@ START_TEST(paths_from_nvml_are_preserved_in_a_capture)
 }
 END_TEST
 
+START_TEST(c2c_links_from_nvml_are_preserved_in_a_capture)
+{
+	gt_autofree char *lib = gt_xasprintf("%s/tests/standin/libnvidia-ml.so.1",
+					     getenv("TOP_BUILDDIR") ? getenv("TOP_BUILDDIR") : "."), *fact = NULL;
+	void *handle = dlopen(lib, RTLD_NOW | RTLD_GLOBAL);
+	gt_auto_json *answer = NULL, *kept = NULL;
+
+	ck_assert_msg(handle != NULL, "%s", dlerror());
+	setenv("STANDIN_GPUS", "8", 1);
+	setenv("STANDIN_C2C", "10", 1);
+	answer = pr_nvml_query(true);
+	gt_auto(gt_fsroot) *fs = with_nvml(answer);
+	gt_auto(pr_host) *h = discover(fs);
+	fact = pr_nvml_fact(h);
+	ck_assert(!gt_json_parse(fact, strlen(fact), "fact", &kept, NULL));
+	gt_auto(gt_fsroot) *again = with_nvml(kept);
+	gt_auto(pr_host) *same = discover(again);
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct pr_gpu *g = i ? &same->gpu[7] : &h->gpu[7];
+
+		ck_assert_int_eq(pr_or(g->c2c_links, -1), 10);
+		ck_assert_int_eq(pr_or(g->c2c_links_down, -1), 1);
+		ck_assert_int_eq(pr_or(g->c2c_mb_per_s, -1), 9 * 44712);
+		ck_assert_int_eq(pr_or(g->addressing_mode, -1), 2);
+		ck_assert_int_eq(pr_or(g->memory_node, -1), 15);
+	}
+	unsetenv("STANDIN_C2C");
+	dlclose(handle);
+}
+END_TEST
+
 /* The capture of a host gives the same findings about its log: levels, times and lines are preserved. */
 START_TEST(the_kernel_log_of_a_capture_has_levels_and_times)
 {
@@ -640,6 +672,7 @@ int main(void)
 		the_kernel_log_of_a_capture_has_levels_and_times,
 		error_numbers_are_found_in_free_text,
 		paths_from_nvml_are_preserved_in_a_capture,
+		c2c_links_from_nvml_are_preserved_in_a_capture,
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
