@@ -95,6 +95,27 @@ The answers for PyTorch name the build for ROCm.
     yes: the wheel needs glibc 2.17; this host has 2.36 (wheel tags on PyPI)
     Use instead: torch==2.14+rocm7.2
   [2]
+  $ for wheel in 2.2+rocm5.7 2.3+rocm5.7 2.4+rocm6.0 2.7+rocm6.2.4 2.10+rocm7.0 2.10+rocm6.4; do
+  >   gpuprobe --root $FIXTURES/mi300x.host can torch==$wheel | grep -e '^torch' -e tsv | grep -v framework
+  > done
+  torch==2.2+rocm5.7: no
+    yes: PyTorch 2.2 has wheels for ROCm 5.7 (torch_rocm.tsv)
+    no: it contains no code for gfx942 of GPU 0000:11:00.0 (torch_rocm_arch.tsv)
+  torch==2.3+rocm5.7: unknown
+    yes: PyTorch 2.3 has wheels for ROCm 5.7 (torch_rocm.tsv)
+    (torch_rocm_arch.tsv)
+  torch==2.4+rocm6.0: yes
+    yes: PyTorch 2.4 has wheels for ROCm 6.0 (torch_rocm.tsv)
+    yes: it contains code for gfx942 of GPU 0000:11:00.0 (torch_rocm_arch.tsv)
+  torch==2.7+rocm6.2.4: yes
+    yes: PyTorch 2.7 has wheels for ROCm 6.2.4 (torch_rocm.tsv)
+    yes: it contains code for gfx942 of GPU 0000:11:00.0 (torch_rocm_arch.tsv)
+  torch==2.10+rocm7.0: yes
+    yes: PyTorch 2.10 has wheels for ROCm 7.0 (torch_rocm.tsv)
+    yes: it contains code for gfx942 of GPU 0000:11:00.0 (torch_rocm_arch.tsv)
+  torch==2.10+rocm6.4: unknown
+    unknown: the table has wheels of PyTorch 2.10 for ROCm 7.0,7.1, not 6.4 (torch_rocm.tsv)
+    yes: it contains code for gfx942 of GPU 0000:11:00.0 (torch_rocm_arch.tsv)
   $ gpuprobe --root $FIXTURES/mi300x.host can torch==2.9
   torch==2.9: no
     yes: pip's default build of PyTorch 2.9 uses CUDA 12.8 (torch_wheel.tsv)
