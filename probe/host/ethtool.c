@@ -48,8 +48,7 @@ static const struct rtattr *find_attribute(const void *list, size_t len, unsigne
 	return NULL;
 }
 
-/* Parses the answer. Returns whether it has a PFC state. */
-static bool parse(const char *answer, size_t len, struct pr_num *ret)
+bool pr_parse_pfc(const char *answer, size_t len, struct pr_num *ret)
 {
 	const struct nlmsghdr *head = (const void *)answer;
 	size_t skip = NLMSG_LENGTH(NLMSG_ALIGN(sizeof(struct dcbmsg)));
@@ -86,7 +85,7 @@ static void query_pfc(struct pr_net *n)
 		return;
 	got = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
 	if (got > 0)
-		parse(answer, (size_t)got, &n->pfc);
+		pr_parse_pfc(answer, (size_t)got, &n->pfc);
 }
 
 /* ---- rings and queues ------------------------------------------------------------------------------------------ */

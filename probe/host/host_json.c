@@ -193,9 +193,9 @@ static json_t *devices_json(const struct pr_host *h)
 	for (size_t i = 0; i < h->n_net; i++) {
 		const struct pr_net *n = &h->net[i];
 
-		json_array_append_new(net, json_pack("{s:s, s:o, s:o, s:o}", "name", n->shown, "driver",
+		json_array_append_new(net, json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", n->shown, "driver",
 						     pr_str_json(n->driver), "speed_mbit", pr_num_json(n->speed_mbit),
-						     "numa_node", pr_num_json(n->numa_node)));
+						     "numa_node", pr_num_json(n->numa_node), "pfc", pr_num_json(n->pfc)));
 	}
 	return json_pack("{s:o, s:o, s:o, s:o}", "block", block, "net", net, "rdma", strv_json(&h->rdma), "rdma_ports",
 			 pr_rdma_json(&h->rdma_ports));

@@ -83,6 +83,8 @@ char *pr_log_source_fact(const struct pr_host *h);
 /* Reads the rings and queues of a network card. pr_ethtool_fact() returns those of all cards as the fact "ethtool". */
 void pr_read_ethtool(struct gt_fsroot *fs, struct pr_net *n);
 char *pr_ethtool_fact(const struct pr_host *h);
+/* Parses the kernel's answer about priority flow control, which is aligned like struct nlmsghdr. Returns whether it has a mask. */
+bool pr_parse_pfc(const char *answer, size_t len, struct pr_num *ret);
 /*
  * Returns the NUMA nodes from hwloc, ordered by number: of the live host, or from the fact "hwloc.xml". hwloc gives a
  * node without CPUs those of a neighbour. Returns 0, or a negative errno if hwloc has no data. The caller frees them

@@ -30,6 +30,9 @@ Ports of InfiniBand and RoCE cards are compared with those of the same model. On
         dcb pfc show dev rail5
         dcb pfc show dev rail0
   
+  $ gpuprobe --root $FIXTURES/roce-pfc.host --json | python3 -c 'import json, sys
+  > print(*(n["pfc"] for n in json.load(sys.stdin)["host"]["devices"]["net"]))'
+  8 8 8 8 8 0 8 8
   $ gpuprobe --root $FIXTURES/roce-pfc.host capture pfc.host; sed -n '/facts.ethtool/,/^[a-z]/p' pfc.host | grep -c pfc
   8
   $ gpuprobe --root $FIXTURES/ib-8rail.host -v | grep '^rdma'
