@@ -342,6 +342,7 @@ static json_t *query_device(const struct nvml *n, unsigned i, unsigned count)
 /* Queries the use of GPUs again for which the first answer may describe the end of a process. */
 static void confirm_use(const struct nvml *n, json_t *gpus)
 {
+	static const char *const keys[] = { "processes", "memory_used_bytes", "compute_percent" };
 	bool waited = false;
 	nvml_device dev;
 	json_t *d;
@@ -353,6 +354,8 @@ static void confirm_use(const struct nvml *n, json_t *gpus)
 		if (!waited)
 			usleep(100000);
 		waited = true;
+		for (size_t k = 0; k < GT_ARRAY_SIZE(keys); k++) /* they stay unknown if NVML no longer responds */
+			json_object_del(d, keys[k]);
 		pr_nvml_add_use(&n->use, dev, d);
 	}
 }

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "lib/buf.h"
 #include "lib/file.h"
 #include "probe/check/check.h"
@@ -584,6 +586,44 @@ START_TEST(c2c_links_from_nvml_are_preserved_in_a_capture)
 }
 END_TEST
 
+/* The first answer lists a process that has ended. The second one replaces it; the use is unknown if that fails. */
+START_TEST(nvml_is_queried_again_about_processes_that_have_ended)
+{
+	static const struct {
+		const char *later;
+		size_t n; /* processes; SIZE_MAX: unknown */
+	} t[] = { { "none", 0 }, { "error", SIZE_MAX }, { "1=64", 1 } };
+	gt_autofree char *lib = gt_xasprintf("%s/tests/standin/libnvidia-ml.so.1",
+					     getenv("TOP_BUILDDIR") ? getenv("TOP_BUILDDIR") : "."), *first = NULL;
+	void *handle = dlopen(lib, RTLD_NOW | RTLD_GLOBAL);
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_msg(handle != NULL, "%s", dlerror());
+	first = gt_xasprintf("%d=512", (int)pid);
+	setenv("STANDIN_GPUS", "1", 1);
+	setenv("STANDIN_HOLDERS", first, 1);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_auto_json *before = NULL, *answer = NULL;
+		const json_t *list;
+
+		unsetenv("STANDIN_HOLDERS_LATER");
+		before = pr_nvml_query(false); /* also resets the count of queries */
+		setenv("STANDIN_HOLDERS_LATER", t[i].later, 1);
+		answer = pr_nvml_query(true);
+		list = json_object_get(json_array_get(json_object_get(before, "gpus"), 0), "processes");
+		ck_assert_uint_eq(json_array_size(list), 1);
+		list = json_object_get(json_array_get(json_object_get(answer, "gpus"), 0), "processes");
+		ck_assert_msg(t[i].n == SIZE_MAX ? !list : json_array_size(list) == t[i].n, "%s", t[i].later);
+	}
+	unsetenv("STANDIN_HOLDERS");
+	unsetenv("STANDIN_HOLDERS_LATER");
+	dlclose(handle);
+}
+END_TEST
+
 /* The capture of a host gives the same findings about its log: levels, times and lines are preserved. */
 START_TEST(the_kernel_log_of_a_capture_has_levels_and_times)
 {
@@ -673,6 +713,7 @@ int main(void)
 		error_numbers_are_found_in_free_text,
 		paths_from_nvml_are_preserved_in_a_capture,
 		c2c_links_from_nvml_are_preserved_in_a_capture,
+		nvml_is_queried_again_about_processes_that_have_ended,
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
