@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,6 +7,7 @@
 #include "lib/cli.h"
 #include "lib/hint.h"
 #include "lib/parse.h"
+#include "lib/util.h"
 
 static const char *root;
 static bool json, quiet, no_color, help, help_all, version, print_man;
@@ -80,6 +82,30 @@ static void nearest_in(const struct gt_opt *opts, const char *name, const char *
 		}
 }
 
+/* Returns whether the command takes arguments and this one, which is no option, has characters that no option name has. */
+static bool is_plain_argument(struct parse *p, const char *arg)
+{
+	const struct gt_cmd *cmd = p->line->cmd ? p->line->cmd : p->tool->default_cmd;
+	const char *c = arg + 1 + (arg[1] == '-');
+
+	if (!cmd || !cmd->max_args)
+		return false;
+	if (isalpha((unsigned char)*c))
+		while (isalnum((unsigned char)*c) || (arg[1] == '-' && *c == '-'))
+			c++;
+	return *c && *c != '=';
+}
+
+static int plain_argument(struct parse *p, const char *arg)
+{
+	int n = GT_MIN((int)strlen(arg), 30);
+
+	while ((arg[n] & 0xc0) == 0x80)	/* inside a UTF-8 character */
+		n--;
+	return usage(p, "'%.*s%s' is not an option; write -- before an argument that begins with '-'", n, arg,
+		     arg[n] ? "..." : "");
+}
+
 static int unknown_option(struct parse *p, const char *arg)
 {
 	gt_autofree char *name = gt_xstrndup(arg + 2 * gt_starts_with(arg, "--"), strcspn(arg, "=") - 2);
@@ -94,6 +120,8 @@ static int unknown_option(struct parse *p, const char *arg)
 	}
 	if (best)
 		return usage(p, "unknown option %.*s; did you mean --%s?", (int)strcspn(arg, "="), arg, best);
+	if (is_plain_argument(p, arg))
+		return plain_argument(p, arg);
 	return usage(p, "unknown option %.*s", (int)strcspn(arg, "="), arg);
 }
 
@@ -188,7 +216,7 @@ static int take_short(struct parse *p, char **argv, int *i)
 		int r;
 
 		if (!o)
-			return usage(p, "unknown option -%c", *c);
+			return is_plain_argument(p, argv[*i]) ? plain_argument(p, argv[*i]) : usage(p, "unknown option -%c", *c);
 		if (!o->arg) {
 			r = set_opt(p, o, NULL);
 		} else if (c[1]) {

@@ -327,9 +327,9 @@ const struct gt_cmd pr_cmd_explain = {
 	.group = "Diagnose",
 	.summary = "Explain a check, an error number or a message",
 	.help = "ID is the name of a check (gpuprobe list) or the number of an Xid or SXid. MESSAGE is a line that a program "
-		"or the kernel printed, quoted or not. explain looks for an Xid or SXid number first, then for a "
-		"known message, then for checks with similar words. It does not read the host. Exit status 3 "
-		"means that no entry matches.",
+		"or the kernel printed, quoted or not. Write -- before a MESSAGE that begins with '-'. explain looks for an "
+		"Xid or SXid number first, then for a known message, then for checks with similar words. It does not read "
+		"the host. Exit status 3 means that no entry matches.",
 	.ignores = GT_ROOT_IGNORED,
 	.min_args = 1,
 	.max_args = -1,

@@ -387,3 +387,32 @@ A message with control characters is not printed.
   $ gpuprobe explain "$(printf '\033]0;owned\a foo bar')" 2>&1 | LC_ALL=C grep -c '[^ -~]'
   0
   [1]
+
+A message that begins with '-' is taken for an option. The error names the remedy, which a wrong option does not get.
+
+  $ gpuprobe explain '-worker-1:946:988 [0] transport/net_ib.cc:839 NCCL WARN NET/IB : Got completion with error 12, opcode 1, len 0, vendor err 129'
+  gpuprobe: '-worker-1:946:988 [0] transpor...' is not an option; write -- before an argument that begins with '-' (see 'gpuprobe explain --help')
+  [64]
+  $ gpuprobe explain '-- Process 1 terminated with the following error:'
+  gpuprobe: '-- Process 1 terminated with t...' is not an option; write -- before an argument that begins with '-' (see 'gpuprobe explain --help')
+  [64]
+  $ gpuprobe explain -9 -w x
+  gpuprobe: '-9' is not an option; write -- before an argument that begins with '-' (see 'gpuprobe explain --help')
+  [64]
+  $ gpuprobe explain --jsn x
+  gpuprobe: unknown option --jsn; did you mean --json? (see 'gpuprobe explain --help')
+  [64]
+  $ gpuprobe explain --no-such-option=x
+  gpuprobe: unknown option --no-such-option (see 'gpuprobe explain --help')
+  [64]
+  $ gpuprobe explain -xyz
+  gpuprobe: unknown option -x (see 'gpuprobe explain --help')
+  [64]
+  $ gpuprobe explain -- '-worker-1:946:988 [0] transport/net_ib.cc:839 NCCL WARN NET/IB : Got completion with error 12, opcode 1, len 0, vendor err 129' | head -n 1
+  The peer did not respond over InfiniBand or RoCE: link, routing, GID, or the peer host died.
+
+A short name of a command without arguments gets no such remedy.
+
+  $ gpuprobe '-worker-1:946:988 [0] x'
+  gpuprobe: unknown option -w (see 'gpuprobe --help')
+  [64]
