@@ -280,7 +280,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 The Python that runs does not have this package. [no-module]
     Fault: packages or libraries that are incompatible with this host or with each other
       ModuleNotFoundError: No module named 'torch'
-  0 Another process uses the port, often a job that was not ended. [addr-in-use]
+  0 Another process uses the port: an old job, another job, or a second process of this job that listens too. [addr-in-use]
     Fault: an error of the program or its configuration
       RuntimeError: Address already in use
   0 torchrun reports that a rank ended with an error. The error itself is above in that rank's output. [elastic-child]
@@ -310,7 +310,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 The toolkit does not support this GPU: it is older or newer than the toolkit's range. [nvcc-arch]
     Fault: packages or libraries that are incompatible with this host or with each other
       nvcc fatal   : Unsupported gpu architecture 'compute_100'
-  0 The container toolkit could not load the host's NVML or reach the driver. [container-cli-nvml]
+  0 The container toolkit could not load NVML or reach the driver on the machine that runs the containers. [container-cli-nvml]
     Fault: not known: the message has several possible causes
       docker: Error response from daemon: failed to create task for container: nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file
   0 This user is not in the group docker. [docker-socket]

@@ -58,6 +58,20 @@ START_TEST(the_specific_message_comes_first)
 		{"nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown",
 		 "nvml-mismatch"},
 		{"modprobe: ERROR: could not insert 'nvidia': Operation not permitted", "module-perm"},
+		{"Accelerator.unwrap_model() got an unexpected keyword argument 'keep_torch_compile'", "unexpected-argument"},
+		{"ImportError: libnuma.so.1: cannot open shared object file: No such file or directory", "system-lib"},
+		{"ImportError: libfoo.so.3: cannot open shared object file", "cannot-open-so"},
+		{"enroot-nsenter: failed to create user namespace: Permission denied", "userns"},
+		{"ERROR  : Failed to create user namespace: No space left on device", "userns"},
+		{"ERROR  : Could not write info to setgroups: Permission denied", "userns"},
+		{"bwrap: setting up uid map: Permission denied", "userns"},
+		{"unshare: write failed /proc/self/uid_map: Operation not permitted", "userns"},
+		{"audit: apparmor=\"AUDIT\" operation=\"userns_create\" class=\"namespace\"", "userns-apparmor"},
+		{"enroot-mksquashovlfs: failed to set capabilities: Operation not permitted", "enroot-caps"},
+		{"TypeError: expected np.ndarray (got numpy.ndarray)", "numpy-c-api"},
+		{"Failed to initialize NumPy: _ARRAY_API not found (Triggered internally at tensor_numpy.cpp:84.)", "numpy-c-api"},
+		{"INVALID_ARGUMENT: Mismatched PJRT plugin PJRT API version (0.58) and framework PJRT API version (0.54)",
+		 "jax-plugin-version"},
 	};
 	const struct pr_message *m[4];
 
@@ -91,6 +105,10 @@ START_TEST(the_enclosed_error_comes_first)
 		{"(EngineCore_0) ValueError: No available memory for the cache blocks.\nEngine core initialization failed",
 		 "vllm-kv"},
 		{"WARNING: Sending process 4711 closing signal SIGTERM\nfailed (exitcode: 1) local_rank: 0", "elastic-child"},
+		{"InductorError: CalledProcessError: Command '['gcc', '/tmp/x/main.c', '-lcuda']' returned non-zero exit status 1.",
+		 "triton-gcc"},
+		{"torch._inductor.exc.InductorError: CalledProcessError: Command '['gcc', '/tmp/x/main.c', '-lcuda']' returned "
+		 "non-zero exit status 1.\n/usr/bin/ld: cannot find -lcuda: No such file or directory", "libcuda-name"},
 	};
 	const struct pr_message *m[4];
 
@@ -144,6 +162,9 @@ START_TEST(other_lines_match_nothing)
 		"KeyError: 'qwen2'",
 		"ata1: SATA link down (SStatus 0 SControl 300)",
 		"NCCL INFO NVLS multicast support is not available on dev 0",
+		"RuntimeError: Could not infer dtype of NoneType",
+		"RuntimeError: Could not infer dtype of numpy.object_",
+		"INFO:    Converting SIF file to temporary sandbox, user namespace is used",
 	};
 	const struct pr_message *m[1];
 
