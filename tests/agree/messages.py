@@ -28,7 +28,7 @@ OPEN = {
 
 def explain(message):
     """Returns the fault and the catalogue's row of the first answer."""
-    done = tap.run("gpuprobe", "explain", "--json", message.replace("\\n", "\n"))
+    done = tap.run("gpuprobe", "explain", "--json", "--", message.replace("\\n", "\n"))
     doc = json.loads(done.stdout)
     for entry in doc.get("messages", []) + doc.get("numbers", []):
         return entry.get("fault", "none"), entry.get("id", "-")
