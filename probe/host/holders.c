@@ -83,7 +83,12 @@ static void find_files(struct gt_fsroot *fs, struct pr_host *h, size_t gpu, stru
 		add_file(ret, gt_xasprintf("/dev/nvidia%u", number), gpu);
 }
 
-/* Reads the open files of a process. Returns 0 or a negative errno. */
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct device_file *)a)->path, ((const struct device_file *)b)->path);
+}
+
+/* Reads the open files of a process. Returns 0 or a negative errno. files: sorted by path. */
 static int scan_process(struct gt_fsroot *fs, struct pr_host *h, const char *pid, const struct device_files *files)
 {
 	gt_autofree char *dir = gt_xasprintf("/proc/%s/fd", pid);
@@ -92,12 +97,13 @@ static int scan_process(struct gt_fsroot *fs, struct pr_host *h, const char *pid
 
 	for (size_t i = 0; i < fds.n; i++) {
 		gt_autofree char *path = gt_xasprintf("%s/%s", dir, fds.v[i]), *target = NULL;
+		const struct device_file *found;
 
 		if (gt_fs_readlink(fs, path, &target) < 0 || !gt_starts_with(target, "/dev/"))
 			continue;
-		for (size_t k = 0; k < files->n; k++)
-			if (!strcmp(target, files->v[k].path))
-				add_holder(&h->holders.gpu[files->v[k].gpu], strtoll(pid, NULL, 10));
+		found = bsearch(&(struct device_file){ .path = target }, files->v, files->n, sizeof(*files->v), by_path);
+		if (found)
+			add_holder(&h->holders.gpu[found->gpu], strtoll(pid, NULL, 10));
 	}
 	return r;
 }
@@ -162,6 +168,8 @@ static void scan(struct gt_fsroot *fs, struct pr_host *h)
 	for (size_t i = 0; i < h->holders.n; i++)
 		if (!h->holders.gpu[i].source)
 			find_files(fs, h, i, &files);
+	if (files.n)
+		qsort(files.v, files.n, sizeof(*files.v), by_path);
 	all = files.n && scan_processes(fs, h, &files);
 	read_kfd(fs, h, &pids);
 	for (size_t i = 0; i < h->holders.n; i++) {
