@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Plants the lines of tests/messages/kernel_log.tsv into healthy hosts and compares gpuprobe's findings with the expected ones.
-kernel_log.py --table [GPUPROBE...] prints one row per case with the result of each program."""
+kernel_log.py --table [BEFORE] GPUPROBE prints one row per case with the result of each program."""
 import collections
 import concurrent.futures
 import json
@@ -90,14 +90,30 @@ def brief(case, changed):
     return f"{case.host} {case.subject}: {case.lines[:110]}: " + (" ".join(f"{k}={v}" for k, v in changed.items()) or "no finding")
 
 
+def cell(text):
+    """Text for a cell of a Markdown table."""
+    return re.sub(r"[|<>`*_\\[\\]\\\\]", lambda m: f"&#{ord(m[0])};", text)
+
+
 def print_table(programs):
+    """Prints Markdown: the number of results, then each case. The last program is the present one."""
     cases = read_cases()
     columns = [run(program, cases) for program in programs]
+    names = ["before", "now"][-len(programs):]
+    outcomes = ("right", "unknown", "OK", "wrong")
+    print("<!-- made by `make fault-table BEFORE=FILE` -->\n# Kernel log lines in healthy hosts\n")
+    print("Results: right (a warning or failure of the expected check), unknown, OK (no finding), wrong (another check fails or "
+          "warns).")
+    print("Faults and open faults, which no rule covers, must not be OK. Healthy logs and errors of programs must be OK.\n")
+    print("| kind | gpuprobe | " + " | ".join(outcomes) + " |\n|---|---|" + "--:|" * len(outcomes))
+    for kind in dict.fromkeys(case.kind for case in cases):
+        for name, results in zip(names, columns):
+            counts = score(cases, results)[kind]
+            print(f"| {kind} | {name} | " + " | ".join(str(counts[outcome]) for outcome in outcomes) + " |")
+    print("\n| kind | host | expected check | " + " | ".join(names) + " | line |\n|---|---|---|" + "---|" * (len(names) + 1))
     for case, *results in zip(cases, *columns):
-        print("\t".join([case.kind, case.host, case.subject, *(r for r, _ in results), case.lines.split("\\n")[0][:100]]))
-    for program, results in zip(programs, columns):
-        for kind, counts in score(cases, results).items():
-            print(f"# {program}: {kind}: " + ", ".join(f"{n} {result}" for result, n in sorted(counts.items())))
+        print("| " + " | ".join([case.kind, case.host, cell(case.subject.replace("|", " or ")), *(r for r, _ in results),
+                                  cell(case.lines.split("\\n")[0][:100])]) + " |")
 
 
 def main():
