@@ -102,9 +102,9 @@ static int check_shard(const struct bn_train_options *o, struct gt_err *err)
 {
 	if (!gt_streq(o->shard, "2") && !gt_streq(o->shard, "3"))
 		return 0;
-	if (o->pp > 1)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--shard %s and --pp %" PRIu64 " exclude each other: use --shard 1",
-				    o->shard, o->pp);
+	if (gt_streq(o->schedule, "gpipe"))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--shard %s and --schedule gpipe exclude each other: use 1f1b",
+				    o->shard);
 	if (o->compress && !gt_streq(o->compress, "none"))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--shard %s and --compress %s exclude each other: use --shard 1",
 				    o->shard, o->compress);

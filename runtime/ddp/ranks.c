@@ -51,8 +51,9 @@ static int check_stage(const struct rt_options *o, const struct rt_ranks *k, str
 	if (size > 1 && k->team != size)
 		return gt_fail(err, EINVAL, "stage %d of sharding needs all %d ranks on one NUMA node: this node has %d", stage,
 			       size, GT_MAX(k->team, 1));
-	if (o->pipeline.comm)
-		return gt_fail(err, EINVAL, "stage %d of sharding does not work in a pipeline: use stage 1", stage);
+	if (o->pipeline.comm && o->pipeline.schedule == RT_GPIPE) /* a fused loss writes gradients in the forward pass */
+		return gt_fail(err, EINVAL, "stage %d of sharding sums the gradients of each microbatch before the next forward pass "
+			       "of the loss: use 1f1b instead of gpipe", stage);
 	if (o->ranks.compress != RT_COMPRESS_NONE)
 		return gt_fail(err, EINVAL, "stage %d of sharding does not compress gradients: use stage 1", stage);
 	if (o->debug.keep_gradients || o->debug.zero_gradients)

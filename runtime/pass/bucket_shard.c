@@ -82,7 +82,7 @@ static int insert(struct rt_plan *p, int at, struct rt_call *const *calls, int n
  * all gradients. */
 static void insert_sums(struct rt_plan *p)
 {
-	bool late = rt_plan_measures_gradients(p) || p->opt->debug.no_early_update || p->opt->debug.anomaly;
+	bool late = rt_plan_measures_gradients(p) || p->opt->debug.no_early_update || p->opt->debug.anomaly || p->stage;
 	struct {
 		struct rt_call **sum, **update;
 		int sums, updates;

@@ -29,7 +29,10 @@ static bool is_repeated_call(const struct rt_call *c)
 	       c->op->collective != RT_STAGE_SUM && c->op->collective != RT_STAGES_MEET;
 }
 
-/* Marks the tensors of which each microbatch has its own: repeated calls write them, and they do not outlive the microbatch. */
+/*
+ * Marks the tensors of which each microbatch has its own: repeated calls write them, and they do not outlive the microbatch.
+ * Gradients in a window are excepted: all microbatches use the same buckets (pass/bucket_shard.c).
+ */
 static void find_repeated(struct work *w)
 {
 	for (int i = 0; i < w->n_calls; i++)
@@ -37,7 +40,7 @@ static void find_repeated(struct work *w)
 			const struct rt_node *n = w->call[i]->out[k], *in = w->call[i]->in[k];
 
 			if (n)
-				w->repeated[n->id] = !rt_is_persistent(n) && !rt_plan_is_output(w->plan, n);
+				w->repeated[n->id] = !rt_is_persistent(n) && !n->shared && !rt_plan_is_output(w->plan, n);
 			if (in && in->role == RT_ROLE_INPUT && w->call[i]->phase == RT_PHASE_BACKWARD)
 				w->saved[in->id] = w->microbatches > 1;
 		}

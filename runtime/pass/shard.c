@@ -8,6 +8,10 @@
  * Stage 2: each batch sums the gradients of a bucket, each rank its pieces, and the bucket's memory is then free for
  * another one (pass/bucket_shard.c). Stage 3: a rank also has only its piece of each parameter. A call that reads the
  * parameter gets a tensor that is gathered just before it from the windows of all ranks.
+ *
+ * In a pipeline, the ranks that have the same stage shard it. Stages 2 and 3 of ZeRO then reduce the gradients of each
+ * microbatch, and stage 3 also gathers parameters for each. DeepSpeed does not combine them for this reason (issue 4164 of its
+ * repository). torchtitan does. Stages that share a parameter add the pieces of its gradient after the last microbatch.
  */
 #include "runtime/graph/update.h"
 #include "runtime/pass/bucket.h"
@@ -42,10 +46,27 @@ static void cut_state(struct rt_plan *p, uint64_t *all, uint64_t *piece)
 	}
 }
 
-/* Makes the calls of an update read the piece of the sum of this gradient. */
+/* Returns whether the call uses the sum of a gradient over the ranks, not the gradient of one batch. */
+static bool uses_sum(const struct rt_call *c)
+{
+	return c->phase > RT_PHASE_BACKWARD || c->op->collective == RT_STAGE_SUM;
+}
+
+/* Returns the position after the last call that uses the gradient of one batch. */
+static int complete_position(const struct rt_plan *p, const struct rt_node *g)
+{
+	int at = p->ir.n_calls;
+
+	while (at > 0 && (uses_sum(p->ir.calls[at - 1]) ||
+			  !(rt_reads(p->ir.calls[at - 1], g) || rt_writes(p->ir.calls[at - 1], g))))
+		at--;
+	return GT_MAX(at, rt_forward_end(p));
+}
+
+/* Makes the calls of an update use this rank's piece of the sum of the gradient. */
 static void shard_gradient(struct rt_plan *p, struct rt_node *g)
 {
-	int at = GT_MAX(rt_last_use(p, g, RT_PHASE_BACKWARD) + 1, rt_forward_end(p));
+	int at = complete_position(p, g);
 	struct rt_node *sum = rt_node_like(p, RT_ROLE_GRADIENT, RT_F32, g, "sum of");
 	struct rt_call *c = rt_emit_before(p, at, RT_OP_SHARD_SUM, RT_PHASE_BACKWARD);
 
@@ -53,9 +74,12 @@ static void shard_gradient(struct rt_plan *p, struct rt_node *g)
 	c->in[0] = g;
 	c->out[0] = sum;
 	for (int i = 0; i < p->ir.n_calls; i++)
-		for (int k = 0; p->ir.calls[i]->phase > RT_PHASE_BACKWARD && k < RT_MAX_IO; k++)
+		for (int k = 0; uses_sum(p->ir.calls[i]) && k < RT_MAX_IO; k++) {
 			if (p->ir.calls[i]->in[k] == g)
 				p->ir.calls[i]->in[k] = sum;
+			if (p->ir.calls[i]->out[k] == g)
+				p->ir.calls[i]->out[k] = sum;
+		}
 	if (p->opt->accum < 2)
 		return;
 	sum->pinned = sum->sums = true;

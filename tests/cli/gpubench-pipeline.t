@@ -39,6 +39,14 @@ Two pipelines have different batches and average their gradients.
   $ gpubench train gpt $tiny --pp 2 --ranks 4 | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["ranks"], d["ddp"]["rows"], [r["stage"] for r in d["pipeline"]["ranks"]], d["void"])'
   4 [1, 1, 1, 1] [0, 0, 1, 1] False
 
+They can also shard state, gradients and parameters. The numbers are the same.
+
+  $ for s in off 1 2 3; do gpubench train mlp --batch 8 --microbatches 1 --pp 2 --ranks 4 --shard $s --steps 3 --warmup 0 --threads 1 --save $s.st --quiet --json > s$s.json; done; cmp off.st 1.st && cmp off.st 2.st && cmp off.st 3.st && echo the same
+  the same
+  $ for s in 2 3; do gpubench train gpt $tiny --batch 2 --microbatches 2 --pp 2 --ranks 4 --shard $s | python3 -c 'import json, sys; d = json.load(sys.stdin); print(abs(d["loss"] - json.load(open("one.json"))["loss"]) < 1e-4, d["ddp"]["shard_stage"])'; done
+  True 2
+  True 3
+
 A pipeline that is impossible is refused before any rank starts.
 
   $ gpubench train mlp --pp 4

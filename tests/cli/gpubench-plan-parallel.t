@@ -18,8 +18,8 @@ Splits of a model, fastest first. The rates are given, so nothing is measured.
   2 2 1 3 1 8 11.5 yes
   1 1 4 0 16 1 2.0 yes
   1 2 2 0 8 2 10.3 yes
-  2 splits are impossible, such as dp 2, tp 1, pp 2: --shard 2 and --pp 2 exclude
-  each other: use --shard 1
+  15 of 15 splits fit; memory and sent bytes per step in MiB, of the rank that
+  needs most
 
 The counts of parameters are those that the authors of the models published.
 
@@ -46,14 +46,12 @@ GPUs: which split fits, and with which microbatch. Slower links change the order
    4  2  1    3     2    4   56.6  4.7  3.5  6.3 42.1  70.0 1.599 s  yes
    4  1  2    1     8    1   54.2 18.8 12.6  6.3 16.5  19.3 1.701 s  yes
    4  1  2    0     8    1   73.0 18.8 12.6 25.1 16.5  19.3 1.707 s  yes
+   4  1  2    2     8    1   45.5 18.8  3.9  6.3 16.5 151.1 1.751 s  yes
+   4  1  2    3     8    1   31.5  4.7  3.9  6.3 16.6 149.7 1.792 s  yes
    2  4  1    2     2    8   77.6  9.4  3.3  6.3 58.6 110.1 1.821 s  yes
    2  4  1    1     4    4   51.3  9.4  6.3  6.3 29.3 103.8 1.821 s  yes
-   2  4  1    0     4    4   57.6  9.4  6.3 12.6 29.3 103.8 1.823 s  yes
-   2  4  1    3     2    8   72.9  4.7  3.3  6.3 58.6 110.0 1.826 s  yes
-  20 of 22 splits fit; memory and sent bytes per step in GiB, of the rank that
+  26 of 28 splits fit; memory and sent bytes per step in GiB, of the rank that
   needs most
-  6 splits are impossible, such as dp 4, tp 1, pp 2: stage 2 of sharding does not
-  work in a pipeline: use stage 1
   $ gpubench plan-parallel $C/llama-2-7b --gpus 8 --link pcie | sed -n 2,7p
   each rank  80.0 GiB, 2.0 GiB of it for libraries, 393 Tflop/s, sends 52.6 GB/s
   rates      assumed for H100 GPUs

@@ -6,7 +6,7 @@ another one, and weights in the layout of Hugging Face. The slow suite check-par
   $ gpubench $T --batch 4 --steps 1 --save 1.st > /dev/null
   $ gpubench $T --batch 4 --tp 2 --pp 2 --steps 1 --resume 1.st --save 2.st > /dev/null
   $ gpubench $T --batch 2 --ranks 4 --tp 2 --shard 3 --steps 1 --resume 2.st --save 3.st > /dev/null
-  $ gpubench $T --batch 2 --ranks 4 --pp 2 --shard 1 --steps 1 --resume 3.st --save-weights weights > split.json
+  $ gpubench $T --batch 2 --ranks 4 --pp 2 --shard 3 --steps 1 --resume 3.st --save-weights weights > split.json
   $ gpubench $T --batch 4 --tp 2 --pp 2 --steps 1 --lr 0 --weights weights --save-weights again > split.json
   $ gpubench $T --batch 2 --ranks 2 --shard 3 --steps 1 --lr 0 --weights again --save-weights last > sharded.json
   $ cmp again/model.safetensors last/model.safetensors && cmp weights/model.safetensors last/model.safetensors && echo the same
@@ -34,8 +34,8 @@ Splits that cannot be combined end before any work.
   $ gpubench $T --ranks 4 --tp 2 --pp 2 --shard 1
   gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard need ranks with different batches: --ranks 4 with --tp 2 and --pp 2 has one batch
   [64]
-  $ gpubench $T --ranks 4 --pp 2 --shard 2
-  gpubench: --shard 2 and --pp 2 exclude each other: use --shard 1
+  $ gpubench $T --ranks 4 --pp 2 --shard 2 --schedule gpipe
+  gpubench: --shard 2 and --schedule gpipe exclude each other: use 1f1b
   [64]
   $ gpubench $T --ranks 2 --shard 3 --compress fp16
   gpubench: --shard 3 and --compress fp16 exclude each other: use --shard 1

@@ -83,7 +83,7 @@ def splits():
                 if ranks % (tp * pp):
                     continue
                 dp = ranks // (tp * pp)
-                for shard in [None] if dp == 1 else [None, 1] if pp > 1 else [None, 1, 2, 3]:
+                for shard in [None] if dp == 1 else [None, 1, 2, 3]:
                     yield dp, tp, pp, shard, False
                     if tp > 1:
                         yield dp, tp, pp, shard, True

@@ -24,6 +24,7 @@ struct grid {
 };
 /* The momentum after the first update is its gradient. */
 #define SGD	{ .kind = RT_SGD, .lr = 0.05, .momentum = 0.9 }
+#define SMALL_BUCKETS { .first_bucket_bytes = 4096, .bucket_bytes = 16384, .overlap = RT_WHEN_ON }
 static const struct grid grids[] = {
 	{ "gpt, tensor x pipeline", false, 2, 1, 2, 0, { .optimizer = SGD } },
 	{ "gpt, data x pipeline", false, 1, 2, 2, 0, { .optimizer = SGD } },
@@ -34,6 +35,12 @@ static const struct grid grids[] = {
 	{ "gpt, data x tensor, shard 3", false, 2, 2, 1, 3, { .optimizer = SGD } },
 	{ "gpt, data x tensor x pipeline", false, 2, 2, 2, 0, { .optimizer = SGD } },
 	{ "gpt, data x tensor x pipeline, shard 1", false, 2, 2, 2, 1, { .optimizer = SGD } },
+	{ "gpt, data x pipeline, shard 2", false, 1, 2, 2, 2, { .optimizer = SGD } },
+	{ "gpt, data x pipeline, shard 3", false, 1, 2, 2, 3, { .optimizer = SGD } },
+	{ "gpt, data x pipeline, recomputed, shard 3", false, 1, 2, 2, 3, { .optimizer = SGD, .memory.checkpoint = 2 } },
+	{ "gpt, data x pipeline, poisoned, shard 3", false, 1, 2, 2, 3, { .optimizer = SGD, .debug.poison = true } },
+	{ "gpt, data x pipeline, small buckets, shard 2", false, 1, 2, 2, 2, { .optimizer = SGD, .ranks = SMALL_BUCKETS } },
+	{ "gpt, data x tensor x pipeline, clipped, shard 2", false, 2, 2, 2, 2, { .optimizer = SGD, .clip_norm = 0.5 } },
 	{ "gpt, tensor x pipeline, gpipe", false, 2, 1, 2, 0, { .optimizer = SGD, .pipeline.schedule = RT_GPIPE } },
 	{ "gpt, tensor x pipeline, clipped", false, 2, 1, 2, 0, { .optimizer = SGD, .clip_norm = 0.5 } },
 	{ "gpt, data x tensor x pipeline, clipped, shard 1", false, 2, 2, 2, 1, { .optimizer = SGD, .clip_norm = 0.5 } },
@@ -46,6 +53,7 @@ static const struct grid grids[] = {
 	{ "llama, data x pipeline, shard 1", true, 1, 2, 2, 1, { .optimizer = SGD } },
 	{ "llama, data x tensor, shard 3", true, 2, 2, 1, 3, { .optimizer = SGD } },
 	{ "llama, data x tensor x pipeline, shard 1", true, 2, 2, 2, 1, { .optimizer = SGD } },
+	{ "llama, data x tensor x pipeline, tokens split, shard 3", true, 2, 2, 2, 3, { .optimizer = SGD, .ranks.sequence = true } },
 };
 
 struct grid_job {
@@ -227,7 +235,7 @@ END_TEST
 /* In check_comm --one-process, outside of a test of Check. Tensor x pipeline, and data parallel ranks with sharding. */
 int grids_in_one_process(struct gt_err *err)
 {
-	static const size_t of[] = { 0, 2, 6, 8 };
+	static const size_t of[] = { 0, 2, 6, 8, 10, 13 };
 	int r = 0;
 
 	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(of); i++) {

@@ -113,7 +113,8 @@ static const struct plan_case plan_cases[] = {
 	{ 1, 4, 1, 0, 1, false, RT_F32 }, { 1, 4, 1, 0, 2, true, RT_F32 },  { 1, 1, 4, 0, 4, false, RT_F32 },
 	{ 1, 1, 4, 0, 6, true, RT_BF16 }, { 2, 2, 1, 0, 1, false, RT_F32 }, { 2, 2, 1, 1, 2, true, RT_F32 },
 	{ 2, 2, 1, 2, 1, true, RT_F32 },  { 2, 2, 1, 3, 1, false, RT_F32 }, { 2, 1, 2, 0, 4, false, RT_F32 },
-	{ 2, 1, 2, 1, 4, true, RT_F32 },  { 1, 2, 2, 0, 4, false, RT_F32 },  { 1, 2, 2, 0, 5, true, RT_BF16 },
+	{ 2, 1, 2, 1, 4, true, RT_F32 },  { 2, 1, 2, 2, 4, false, RT_F32 }, { 2, 1, 2, 3, 4, true, RT_F32 },
+	{ 1, 2, 2, 0, 4, false, RT_F32 },  { 1, 2, 2, 0, 5, true, RT_BF16 },
 	{ 1, 4, 1, 0, 1, false, RT_F32, true }, { 2, 2, 1, 3, 2, true, RT_F32, true }, { 1, 2, 2, 0, 4, false, RT_F32, true },
 };
 
@@ -126,11 +127,37 @@ START_TEST(a_plan_is_the_program_of_its_rank)
 }
 END_TEST
 
+/* With buckets that are small compared with the model. */
+START_TEST(each_stage_of_sharding_plans_less_memory_in_a_pipeline)
+{
+	const struct rt_gpt_config k = { .batch = 2, .seq = 16, .layers = 6, .width = 64, .heads = 2, .vocab = 64 };
+	const struct rt_rates rates = { 1e9, 1e9, 1e9 };
+	struct rt_rank_plan plan[4];
+
+	for (int zero = 0; zero <= 3; zero++) {
+		const struct rt_split split = { .dp = 4, .tp = 1, .pp = 2, .stage = _i };
+		struct rt_options opt = options_of(&(struct plan_case){ .zero = zero, .accum = 4 });
+		gt_auto(rt_graph) *g = rt_graph_new();
+		struct gt_err err = { 0 };
+
+		opt.ranks.first_bucket_bytes = opt.ranks.bucket_bytes = 1;
+		ck_assert_msg(!rt_plan_rank(g, rt_model_gpt(g, &k), &opt, &split, &rates, &plan[zero], &err), "%s", err.msg);
+	}
+	for (int zero = 1; zero <= 3; zero++)
+		ck_assert_msg(plan[zero].planned_bytes < plan[zero - 1].planned_bytes, "ZeRO %d needs %llu bytes, ZeRO %d %llu", zero,
+			      (unsigned long long)plan[zero].planned_bytes, zero - 1,
+			      (unsigned long long)plan[zero - 1].planned_bytes);
+	ck_assert(plan[2].gradient_bytes < plan[1].gradient_bytes / 2 && plan[3].parameter_bytes < plan[2].parameter_bytes / 3);
+	ck_assert(plan[2].data_bytes > 2 * plan[1].data_bytes); /* four reductions instead of one */
+}
+END_TEST
+
 TCase *case_plan(void)
 {
 	TCase *t = tcase_create("plan");
 
 	tcase_set_timeout(t, 300);
+	tcase_add_loop_test(t, each_stage_of_sharding_plans_less_memory_in_a_pipeline, 0, 2);
 	tcase_add_loop_test(t, a_plan_is_the_program_of_its_rank, 0, GT_ARRAY_SIZE(plan_cases));
 	return t;
 }
