@@ -105,6 +105,7 @@ void rt_ddp_set_unit(struct rt_ddp *d, double unit)
 
 void rt_ddp_settle(struct rt_ddp *d, bool updated)
 {
+	d->steps++;
 	for (int i = 0; i < d->n; i++) {
 		struct bucket *x = &d->list[i];
 
@@ -150,7 +151,8 @@ double rt_ddp_gather_bytes(const struct rt_call *c, int size)
 
 void rt_ddp_count_gather(struct rt_ddp *d, const struct rt_call *c)
 {
-	d->gathered_bytes += rt_ddp_gather_bytes(c, rt_comm_size(d->comm));
+	d->sent_bytes += rt_ddp_gather_bytes(c, rt_comm_size(d->comm));
+	d->raw_bytes += rt_ddp_gather_bytes(c, rt_comm_size(d->comm));
 }
 
 static double raw_bytes(const struct rt_ddp *d, const struct bucket *x)
@@ -173,10 +175,10 @@ int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
 	/* if no batch counts, there is nothing to compress, and the error feedback stays unchanged */
 	bool compress = compresses(d, step) && !(rt_ddp_feeds_back(d, step) && d->unit <= 0);
 
-	d->steps += bucket == 0;
 	d->started++;
 	d->n_started = bucket + 1;
 	d->sent_bytes += compress ? compressed_bytes(d, x) : raw_bytes(d, x);
+	d->raw_bytes += raw_bytes(d, x);
 	x->key = (uint64_t)step << 16 | (uint64_t)bucket;
 	if (d->ranks->fused) {
 		x->stage = READY;
@@ -300,12 +302,10 @@ int rt_ddp_free_bucket(struct rt_ddp *d, int bucket, struct gt_err *err)
 json_t *rt_ddp_report(const struct rt_ddp *d)
 {
 	json_t *doc = json_object(), *buckets = json_array();
-	double steps = d->steps ? (double)d->steps : 1, raw = d->gathered_bytes / steps;
+	double steps = d->steps ? (double)d->steps : 1;
 
-	for (int i = 0; i < d->n; i++) {
+	for (int i = 0; i < d->n; i++)
 		json_array_append_new(buckets, json_integer((json_int_t)d->list[i].b->floats * 4));
-		raw += raw_bytes(d, &d->list[i]);
-	}
 	json_object_set_new(doc, "transport", json_string(rt_comm_transport(d->comm)));
 	json_object_set_new(doc, "hosts", json_integer(rt_comm_hosts(d->comm)));
 	json_object_set_new(doc, "nodes", json_integer(rt_comm_nodes(d->comm)));
@@ -319,8 +319,8 @@ json_t *rt_ddp_report(const struct rt_ddp *d)
 	json_object_set_new(doc, "update_reduces", json_boolean(d->ranks->fused));
 	json_object_set_new(doc, "window_pages", json_string(d->window.huge_pages ? "huge" : "small"));
 	json_object_set_new(doc, "compress", json_string(rt_compress_name(d->compress)));
-	json_object_set_new(doc, "sent_bytes_per_step", gt_json_real((d->sent_bytes + d->gathered_bytes) / steps));
-	json_object_set_new(doc, "raw_bytes_per_step", gt_json_real(raw));
+	json_object_set_new(doc, "sent_bytes_per_step", gt_json_real(d->sent_bytes / steps));
+	json_object_set_new(doc, "raw_bytes_per_step", gt_json_real(d->raw_bytes / steps));
 	json_object_set_new(doc, "waited_s_per_step", gt_json_real(d->steps ? d->waited_s / (double)d->steps : 0));
 	json_object_set_new(doc, "overlapped", gt_json_real(d->started ? (double)d->overlapped / (double)d->started : 0));
 	return doc;

@@ -46,6 +46,6 @@ struct rt_ddp {
 	double unit, residual_unit; /* factor of this update, and of the one that left the error */
 	float residual_factor;
 	int64_t steps, started, overlapped;
-	double waited_s, sent_bytes, gathered_bytes;
+	double waited_s, sent_bytes, raw_bytes; /* raw: without compression */
 };
 #endif

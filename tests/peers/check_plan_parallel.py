@@ -56,8 +56,7 @@ def reported(doc, k):
     pipeline, all ranks report only the messages between stages. The other bytes are those of the first rank."""
     ranks = doc.get("pipeline", {}).get("ranks", [doc])
     ddp, groups = doc.get("ddp") or {}, (doc.get("groups") or {}).get("tensor") or {}
-    each = k["microbatches"] if k["zero"] >= 2 else 1
-    return {"memory_bytes": max(r["planned_bytes"] for r in ranks), "data_sent_bytes": ddp.get("sent_bytes_per_step", 0) * each,
+    return {"memory_bytes": max(r["planned_bytes"] for r in ranks), "data_sent_bytes": ddp.get("sent_bytes_per_step", 0),
             "tensor_sent_bytes": groups.get("sent_bytes", 0) / (STEPS + WARMUP),
             "pipeline_sent_bytes": max(r.get("sent_bytes", 0) for r in ranks)}
 

@@ -59,7 +59,7 @@ static double reported(const json_t *doc, const char *object, const char *key)
 static int same_messages(const struct rt_program *p, const struct rt_rank_plan *plan, const struct plan_case *t, struct gt_err *err)
 {
 	gt_auto_json *doc = rt_program_report(p);
-	double data = reported(doc, "ddp", "sent_bytes_per_step") * (t->zero >= 2 ? t->accum : 1);
+	double data = reported(doc, "ddp", "sent_bytes_per_step");
 	double tensor = reported(json_object_get(doc, "groups"), "tensor", "sent_bytes") / PLAN_UPDATES;
 	double pipeline = reported(doc, "pipeline", "sent_bytes");
 
