@@ -322,6 +322,10 @@ struct rt_ddp_options {
 	 * gathered for each call that reads them. 2 and 3: all ranks of comm share one NUMA node. With 3, rt_value() of a
 	 * parameter is NULL. */
 	int shard_stage;
+	/* The exchange of torch.nn.DataParallel, to compare with: rank 0 sums the gradients of all ranks, updates, and sends the
+	 * parameters to the others. The results are equal to the bit on one NUMA node. For ranks on CPUs of one host. Excludes
+	 * sharding, compression, clipping, the loss scaler, keep_gradients and options.sparse. */
+	bool gather;
 	enum rt_compress compress;    /* compression of gradients; ddp/codec.h */
 	int powersgd_rank;	      /* 0: 1 */
 	int64_t compress_after;	      /* updates before the first compressed one */

@@ -30,6 +30,7 @@ static const char *const ids[] = { "u16", "u32", NULL };
 static const char *const whens[] = { "auto", "on", "off", NULL };
 static const char *const shards[] = { "auto", "on", "off", "1", "2", "3", NULL };
 static const char *const attentions[] = { "fastest", "own", "cudnn", NULL };
+static const char *const reductions[] = { "all-reduce", "gather", NULL };
 static const char *const codings[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit", NULL };
 static const char *const schedules[] = { "1f1b", "gpipe", NULL };
 #define RARE(heading) .group = (heading), .listed = GT_RARE
@@ -115,6 +116,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "fit", "SIZE", "recompute as few activations as fit into SIZE, such as 2G", GT_OPT_SIZE, &options.fit_bytes,
 	  RARE("Memory") },
 
+	{ 0, "reduce", "HOW", "sum gradients in all ranks or in rank 0 (default: all-reduce)", GT_OPT_CHOICE, &options.reduce,
+	  reductions, RARE("Ranks") },
 	{ 0, "compress", "HOW", "compress gradients between ranks (default: none)", GT_OPT_CHOICE, &options.compress, codings,
 	  RARE("Ranks") },
 	{ 0, "powersgd-rank", "N", "set the rank of the PowerSGD factors (default: 1)", GT_OPT_COUNT, &options.powersgd_rank,
@@ -307,7 +310,8 @@ static void print_ranks(const json_t *doc, const json_t *ddp)
 		       gt_json_get_real(ddp, "overlapped", 0) * 100);
 	putchar('\n');
 	if (json_is_true(json_object_get(ddp, "update_reduces")))
-		printf("reduce     by the updates, %s the backward pass\n",
+		printf("reduce     by the updates%s, %s the backward pass\n",
+		       gt_streq(gt_json_get_str(ddp, "reduce", ""), "gather") ? " of rank 0" : "",
 		       json_is_true(json_object_get(ddp, "overlap")) ? "during" : "after");
 	else if (json_object_get(ddp, "overlap"))
 		printf("reduce     %s the backward pass: %s\n", json_is_true(json_object_get(ddp, "overlap")) ? "during" : "after",

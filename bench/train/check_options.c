@@ -97,6 +97,26 @@ static int check_tensor(const struct bn_model *m, const struct bn_train_options 
 	return 0;
 }
 
+/* Rank 0 sums the gradients in the same pass over memory as its update. */
+static int check_reduce(const struct bn_train_options *o, struct gt_err *err)
+{
+	bool sharded = o->shard && !gt_streq(o->shard, "off") && !gt_streq(o->shard, "auto");
+	bool compressed = o->compress && !gt_streq(o->compress, "none");
+
+	if (!gt_streq(o->reduce, "gather"))
+		return 0;
+	if (o->ranks == o->tp * o->pp)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--reduce gather needs ranks with different batches: --ranks "
+				    "%" PRIu64 " with --tp %" PRIu64 " and --pp %" PRIu64 " has one batch", o->ranks, o->tp, o->pp);
+	if (gt_streq(o->device, "cuda"))
+		return usage(err, "--reduce gather needs --device cpu: NCCL reduces the gradients of CUDA devices");
+	if (sharded || compressed || o->prune)
+		return usage(err, "--reduce gather excludes --shard, --compress and --prune");
+	if (o->clip_norm > 0 || gt_streq(o->amp, "fp16"))
+		return usage(err, "--reduce gather excludes --clip and --amp fp16: rank 0 sums gradients while it updates");
+	return 0;
+}
+
 /* Gradients and parameters are sharded by bucket within a batch, and no rank has them all. */
 static int check_shard(const struct bn_train_options *o, struct gt_err *err)
 {
@@ -232,7 +252,7 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
 		if (dims[i].value > DIM_MAX)
 			return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--%s ends at %" PRIu64, dims[i].option, DIM_MAX);
-	if (check_ranks(o, err) || check_tensor(m, o, err))
+	if (check_ranks(o, err) || check_tensor(m, o, err) || check_reduce(o, err))
 		return -EINVAL;
 	if (o->powersgd_rank && !gt_streq(o->compress, "powersgd"))
 		return usage(err, "--powersgd-rank needs --compress powersgd");

@@ -54,6 +54,7 @@ struct bn_train_options {
 	const char *compress;	/* NULL: gradients are sent uncompressed */
 	uint64_t powersgd_rank, compress_after;
 	double rank_timeout_s;	/* 0: 300 */
+	const char *reduce; /* "all-reduce", "gather"; NULL: all-reduce */
 	const char *overlap, *shard; /* "on", "off"; shard also "1", "2", "3"; NULL, "auto": chosen automatically */
 	uint64_t tp;		/* number of tensor parallel ranks; 0 means 1 */
 	bool sp;		/* sequence parallelism among the tensor parallel ranks */

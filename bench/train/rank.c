@@ -119,6 +119,7 @@ static struct rt_ddp_options ddp_options(const struct bn_training *r)
 		.overlap = when(r->o.overlap),
 		.shard = shard_stage(r->o.shard) ? RT_WHEN_ON : when(r->o.shard),
 		.shard_stage = shard_stage(r->o.shard),
+		.gather = gt_streq(r->o.reduce, "gather"),
 		.compress = compression(r->o.compress),
 		.powersgd_rank = (int)r->o.powersgd_rank,
 		.compress_after = (int64_t)r->o.compress_after,

@@ -32,7 +32,7 @@ int bn_train_agree(struct rt_comm *c, const struct bn_train_options *o, struct g
 		{ "microbatches", o->microbatches }, { "batch", o->batch }, { "accum", o->accum },
 		{ "steps", o->steps }, { "warmup", o->warmup }, { "seq", o->seq }, { "layers", o->layers }, { "width", o->width },
 		{ "heads", o->heads }, { "vocab", o->vocab }, { "size", o->size }, { "patch", o->patch }, { "seed", o->seed },
-		{ "schedule gpipe", gt_streq(o->schedule, "gpipe") },
+		{ "schedule gpipe", gt_streq(o->schedule, "gpipe") }, { "reduce gather", gt_streq(o->reduce, "gather") },
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(all); i++) {

@@ -56,5 +56,7 @@ const char *rt_ckpt_dtype(const struct rt_node *n)
 
 void *rt_ckpt_memory(const struct rt_program *p, const struct rt_node *n)
 {
-	return p->backend->host_memory && !n->piece_unit && !n->cut.parts ? n->data : NULL;
+	bool elsewhere = n->piece_unit || n->cut.parts || (p->ranks.gather && n->role == RT_ROLE_STATE);
+
+	return p->backend->host_memory && !elsewhere ? n->data : NULL;
 }

@@ -118,6 +118,14 @@ static void cpu_free(struct rt_program *p)
 }
 
 /* ---- tensors ---- */
+/* With options.ranks.gather only rank 0 has the optimizer state. */
+static const void *current(const struct rt_program *p, const struct rt_node *n)
+{
+	const struct rt_cpu_state *s = p->state;
+
+	return p->ranks.gather && n->role == RT_ROLE_STATE ? rt_ddp_at_rank_0(s->ddp, n) : n->data;
+}
+
 static int get(const struct rt_program *p, const struct rt_node *n, void *out, struct gt_err *err)
 {
 	const struct rt_cpu_state *s = p->state;
@@ -125,7 +133,7 @@ static int get(const struct rt_program *p, const struct rt_node *n, void *out, s
 
 	(void)err;
 	if (!n->piece_unit)
-		memcpy(to, n->data, rt_node_bytes(n));
+		memcpy(to, current(p, n), rt_node_bytes(n));
 	for (int i = 0; n->piece_unit && i < p->ranks.team; i++) {
 		uint64_t bytes = 0;
 		const void *piece = rt_ddp_piece(s->ddp, n, i, &bytes);

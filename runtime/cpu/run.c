@@ -125,6 +125,12 @@ static int run_collective(struct rt_program *p, const struct rt_call *c, struct 
 	return 0;
 }
 
+/* Returns whether this rank runs the call. */
+static bool is_wanted(const struct rt_call *c, const struct rt_run *run)
+{
+	return c->phase != RT_PHASE_UPDATE || !(run->no_weight || (run->shard && run->shard->idle));
+}
+
 void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 {
 	struct rt_cpu_state *s = p->state;
@@ -143,7 +149,7 @@ void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 		t0 = gt_now_s();
 	if (c->op->collective)
 		s->ddp_status = run_collective(p, c, run, &s->ddp_err);
-	else if (c->phase != RT_PHASE_UPDATE || !run->no_weight)
+	else if (is_wanted(c, run))
 		rt_cpu_kernels[c->op->id]->run(&s->cpu, c, run);
 	if (rt_is(c, RT_OP_SHARD_GATHER) && !run->eval)
 		rt_ddp_count_gather(s->ddp, c);

@@ -25,6 +25,7 @@ static inline void rt_swap(float **a, float **b)
 /* The sharded update. The sharding unit is RT_PIECE_UNIT elements: whole blocks of 8-bit moments. */
 struct rt_shard {
 	int n, index; /* number of parts of each tensor, and the own part */
+	bool idle;    /* options.ranks.gather: rank 0 updates for this rank */
 	/* Windows of other ranks. A tensor has the same offset from the start of each window. */
 	const char *base;
 	char *peer[RT_MAX_RANKS]; /* other ranks with a copy of the parameters */
@@ -46,9 +47,9 @@ uint64_t rt_ddp_bytes(const struct rt_ddp *d);
  * compression. */
 uint64_t rt_ddp_plan_bytes(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_bucket *buckets, int n,
 			   uint64_t bytes);
-/* Returns the bytes that a rank of `size` sends to reduce a bucket and to distribute its updated parameters, uncompressed.
+/* Returns the bytes that this rank of `size` sends to reduce a bucket and to distribute its updated parameters, uncompressed.
  * Parameters of stage 3 are gathered instead: rt_ddp_gather_bytes() of each RT_OP_SHARD_GATHER. */
-double rt_ddp_bucket_bytes(const struct rt_bucket *b, int stage, int size);
+double rt_ddp_bucket_bytes(const struct rt_bucket *b, const struct rt_ranks *ranks, int rank, int size);
 double rt_ddp_gather_bytes(const struct rt_call *c, int size);
 /* Counts a gather of parameters in the report. */
 void rt_ddp_count_gather(struct rt_ddp *d, const struct rt_call *c);
@@ -58,6 +59,8 @@ const struct rt_shard *rt_ddp_shard(const struct rt_ddp *d);
 int rt_ddp_rendezvous(struct rt_ddp *d, struct gt_err *err);
 /* Returns piece i of a sharded state, and its size in bytes. It stays unchanged until this rank starts the next bucket. */
 const void *rt_ddp_piece(const struct rt_ddp *d, const struct rt_node *state, int i, uint64_t *ret_bytes);
+/* Returns rank 0's copy of a tensor in the window, of the same host. It stays unchanged as long as rt_ddp_piece(). */
+const void *rt_ddp_at_rank_0(const struct rt_ddp *d, const struct rt_node *n);
 /* Losses and weights of a rank before the backward pass of an update, and their weighted means over the ranks. */
 struct rt_losses {
 	double batch, weight; /* loss and weight of the last batch */
@@ -85,8 +88,9 @@ int rt_ddp_done(struct rt_ddp *d, int bucket, struct gt_err *err);
 int rt_ddp_free_bucket(struct rt_ddp *d, int bucket, struct gt_err *err);
 /*
  * { "transport", "hosts", "nodes", "place", "weight", "bucket_bytes": [ … ], "overlap", "overlap_why", "update_parts",
- *   "update_reduces", "window_pages", "compress", "sent_bytes_per_step" (mean over the updates, with and without compression),
- *   "raw_bytes_per_step", "waited_s_per_step", "overlapped" (share of the buckets that were complete before the wait) }
+ *   "update_reduces", "reduce" ("all-reduce", "gather"), "window_pages", "compress", "sent_bytes_per_step" (mean over the
+ *   updates, with and without compression), "raw_bytes_per_step", "waited_s_per_step", "overlapped" (share of the buckets
+ *   that were complete before the wait) }
  */
 json_t *rt_ddp_report(const struct rt_ddp *d);
 

@@ -93,6 +93,20 @@ static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct
 	return 0;
 }
 
+/* Refuses options.ranks.gather where rank 0 cannot sum the gradients in its update. */
+static int check_gather(const struct rt_options *o, bool gradients_wanted, struct gt_err *err)
+{
+	int hosts = rt_comm_hosts(o->ranks.comm);
+
+	if (hosts > 1)
+		return gt_fail(err, EINVAL, "rank 0 can gather gradients from ranks of its host only: the ranks are on %d hosts", hosts);
+	if (o->ranks.shard == RT_WHEN_ON || o->ranks.compress != RT_COMPRESS_NONE || o->sparse)
+		return gt_fail(err, EINVAL, "rank 0 cannot gather sharded or compressed gradients, or those of pruned weights");
+	if (gradients_wanted || o->debug.keep_gradients)
+		return gt_fail(err, EINVAL, "rank 0 sums gathered gradients in its update: they cannot be clipped, scaled or kept");
+	return 0;
+}
+
 /* Up to this number of ranks, a fused update without sharding moves no more memory than a reduction. */
 #define FEW	3
 
@@ -122,6 +136,8 @@ int rt_ranks_decide(const struct rt_options *o, bool gradients_wanted, struct rt
 		return 0;
 	if (o->device == RT_CUDA && o->ranks.shard == RT_WHEN_ON)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices each update everything: a sharded update needs the CPU");
+	if (o->device == RT_CUDA && o->ranks.gather)
+		return gt_fail(err, ENOSYS, "ranks on cuda devices each update everything: an update by rank 0 needs the CPU");
 	decide_overlap(o, &w);
 	r = agree_on_stage(o, err);
 	if (r)
@@ -132,8 +148,12 @@ int rt_ranks_decide(const struct rt_options *o, bool gradients_wanted, struct rt
 	r = check_stage(o, &w, err);
 	if (r)
 		return r;
+	r = o->ranks.gather ? check_gather(o, gradients_wanted, err) : 0;
+	if (r)
+		return r;
+	w.gather = o->ranks.gather;
 	w.may_skip = gradients_wanted;
-	w.fused = w.stage >= 2 || (!gradients_wanted && can_fuse(o, &w));
+	w.fused = w.stage >= 2 || w.gather || (!gradients_wanted && can_fuse(o, &w));
 	*ret = w;
 	return 0;
 }

@@ -139,9 +139,13 @@ void rt_ddp_clear_residual(struct rt_ddp *d)
 
 /* ---- reduction of a bucket ---- */
 
-double rt_ddp_bucket_bytes(const struct rt_bucket *b, int stage, int size)
+double rt_ddp_bucket_bytes(const struct rt_bucket *b, const struct rt_ranks *ranks, int rank, int size)
 {
-	return (double)b->floats * 4 * (stage > 2 ? 1 : 2) * (size - 1) / size;
+	double bytes = (double)b->floats * 4;
+
+	if (ranks->gather) /* rank 0 gets the gradients of each rank, and sends the parameters to each */
+		return bytes * (rank ? 1 : size - 1);
+	return bytes * (ranks->stage > 2 ? 1 : 2) * (size - 1) / size;
 }
 
 double rt_ddp_gather_bytes(const struct rt_call *c, int size)
@@ -157,7 +161,7 @@ void rt_ddp_count_gather(struct rt_ddp *d, const struct rt_call *c)
 
 static double raw_bytes(const struct rt_ddp *d, const struct bucket *x)
 {
-	return rt_ddp_bucket_bytes(x->b, d->ranks->stage, d->n_compressors);
+	return rt_ddp_bucket_bytes(x->b, d->ranks, rt_comm_rank(d->comm), d->n_compressors);
 }
 
 static double compressed_bytes(const struct rt_ddp *d, const struct bucket *x)
@@ -317,6 +321,7 @@ json_t *rt_ddp_report(const struct rt_ddp *d)
 	json_object_set_new(doc, "update_parts", json_integer(GT_MAX(d->ranks->team, 1)));
 	json_object_set_new(doc, "shard_stage", json_integer(d->ranks->stage));
 	json_object_set_new(doc, "update_reduces", json_boolean(d->ranks->fused));
+	json_object_set_new(doc, "reduce", json_string(d->ranks->gather ? "gather" : "all-reduce"));
 	json_object_set_new(doc, "window_pages", json_string(d->window.huge_pages ? "huge" : "small"));
 	json_object_set_new(doc, "compress", json_string(rt_compress_name(d->compress)));
 	json_object_set_new(doc, "sent_bytes_per_step", gt_json_real(d->sent_bytes / steps));

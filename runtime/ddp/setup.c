@@ -108,23 +108,28 @@ static int open_bucket(struct rt_ddp *d, struct bucket *x, const struct rt_optio
 
 static int agree(struct rt_ddp *d, struct gt_err *err)
 {
-	uint64_t hash = (uint64_t)d->compress << 8 | (uint64_t)d->ranks->team << 1 | d->ranks->overlap;
+	uint64_t hash = (uint64_t)d->ranks->gather << 16 | (uint64_t)d->compress << 8 | (uint64_t)d->ranks->team << 1 |
+			d->ranks->overlap;
 
 	for (int i = 0; i < d->n; i++)
 		hash = gt_hash64(&d->list[i].b->floats, sizeof(int64_t), hash);
 	return rt_comm_agree(d->comm, hash, "the buckets of gradients", err);
 }
 
-/* Finds the addresses of the same tensors in the windows of the team's other ranks. */
+/* Finds the addresses of the same tensors in the windows of the ranks that get updated parameters from this one. */
 static void find_shares(struct rt_ddp *d)
 {
 	const struct rt_ranks *k = d->ranks;
 	struct rt_shard *s = &d->shard;
+	int own = rt_comm_rank(d->comm);
 
 	*s = (struct rt_shard){ .n = GT_MAX(k->team, 1), .index = k->index, .base = d->local.base };
 	for (int i = 0; i < k->team; i++)
 		if (i != k->index)
 			s->peer[s->n_peers++] = d->local.peer[k->member[i]];
+	s->idle = k->gather && own > 0;
+	for (int rank = 1; k->gather && !s->idle && rank < rt_comm_size(d->comm); rank++)
+		s->peer[s->n_peers++] = d->local.peer[rank];
 	for (int rank = 0; k->fused && rank < rt_comm_size(d->comm); rank++) {
 		s->weight[rank] = (float)rt_comm_weight(d->comm, rank);
 		s->in[s->n_in++] = d->local.peer[rank];
@@ -266,6 +271,11 @@ const void *rt_ddp_piece(const struct rt_ddp *d, const struct rt_node *state, in
 	rt_part(rt_shape_elements(&state->whole), state->piece_unit, d->ranks->team, i, &lo, &hi);
 	*ret_bytes = (uint64_t)(hi - lo) * rt_dtype_bytes(state->dtype);
 	return d->local.peer[d->ranks->member[i]] + state->offset;
+}
+
+const void *rt_ddp_at_rank_0(const struct rt_ddp *d, const struct rt_node *n)
+{
+	return d->local.peer[0] + n->offset;
 }
 
 int rt_ddp_rendezvous(struct rt_ddp *d, struct gt_err *err)

@@ -169,7 +169,7 @@ static void count(const struct rt_program *p, const struct rt_split *s, const st
 	for (int i = 0; i < p->plan.ir.n_calls; i++)
 		count_call(p, s, rates, p->plan.ir.calls[i], ret);
 	for (int i = 0; i < p->plan.n_buckets; i++)
-		ret->data_bytes += each * rt_ddp_bucket_bytes(&p->plan.buckets[i], p->ranks.stage, s->dp);
+		ret->data_bytes += each * rt_ddp_bucket_bytes(&p->plan.buckets[i], &p->ranks, s->data_rank, s->dp);
 }
 
 static int check_split(const struct rt_split *s, struct gt_err *err)

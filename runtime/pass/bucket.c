@@ -5,7 +5,7 @@
  *
  * The reduction of a bucket starts after the last call of the backward pass that uses one of its gradients. The wait
  * for it, and the updates of its parameters, come after the start of the next bucket, so the backward pass continues
- * meanwhile. Without overlap, all waits come after the backward pass. With sharded updates a bucket starts only after
+ * meanwhile. Without overlap, all waits come after the backward pass. If ranks send parameters, a bucket starts only after
  * the last read of its parameters, because other ranks will write them.
  */
 #include <string.h>
@@ -135,7 +135,7 @@ int rt_bucket_start_position(const struct rt_plan *p, const struct rt_bucket *b)
 
 	for (int i = 0; i < b->n; i++)
 		at = GT_MAX(at, rt_last_use(p, b->gradient[i], RT_PHASE_BACKWARD) + 1);
-	for (int i = 0; i < p->n_graph_nodes && p->ranks->team; i++)
+	for (int i = 0; i < p->n_graph_nodes && rt_ranks_send_parameters(p->ranks); i++)
 		for (int k = 0; k < b->n; k++)
 			if (p->gradient[i] == b->gradient[k] && p->ir.nodes[i]->role == RT_ROLE_PARAM)
 				at = GT_MAX(at, rt_last_use(p, p->ir.nodes[i], RT_PHASE_BACKWARD) + 1);
@@ -193,7 +193,7 @@ static void to_window(struct rt_plan *p, struct rt_node *n)
 	p->window_bytes += (rt_node_bytes(n) + 63) / 64 * 64;
 }
 
-/* Moves parameters, which other ranks write, and sharded state, which the checkpoint of another rank reads, into the
+/* Moves parameters, which other ranks write, and optimizer state, which the checkpoint of another rank reads, into the
  * window. Uses the order of declaration, so the plans for other batch shapes give the same offsets. */
 static void move_into_window(struct rt_plan *p)
 {
@@ -224,7 +224,7 @@ static int bucket(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		rt_bucket_shard(p);
 	p->gradient_bytes = p->window_bytes;
 	gt_format_bytes(bytes, sizeof(bytes), p->window_bytes);
-	if (p->ranks->team)
+	if (rt_ranks_send_parameters(p->ranks))
 		move_into_window(p);
 	for (int k = 0; p->ranks->stage < 2 && k < p->n_buckets; k++)
 		emit(p, rt_bucket_start_position(p, &p->buckets[k]), RT_OP_BUCKET_START, k);
@@ -235,7 +235,8 @@ static int bucket(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	if ((p->ranks->team || p->ranks->fused) && p->opt->optimizer.kind != RT_NO_OPTIMIZER)
 		emit(p, p->ir.n_calls, RT_OP_RANKS_MEET, 0);
 	gt_buf_printf(did, "%d gradients, %s, in %d buckets, reduced %s%s the backward pass: %s", n, bytes, p->n_buckets,
-		      p->ranks->stage >= 2 ? "to shards " : p->ranks->fused ? "by the updates " : "",
+		      p->ranks->stage >= 2 ? "to shards " : p->ranks->gather ? "by the updates of rank 0 " :
+		      p->ranks->fused ? "by the updates " : "",
 		      p->ranks->overlap ? "during" : "after", p->ranks->overlap_why);
 	return 0;
 }

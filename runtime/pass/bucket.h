@@ -30,10 +30,16 @@ struct rt_ranks {
 	int team, index, member[RT_MAX_RANKS];
 	int stage; /* options.ranks.shard_stage of a sharded update, from 1; 0: not sharded */
 	const char *shard_why; /* reason if updates are not sharded */
+	bool gather;	       /* options.ranks.gather: rank 0 updates for all */
 	bool fused;	       /* no separate reduction: the update adds the gradients of all ranks */
 	bool may_skip;	       /* gradients are checked before the update, so an update may be skipped */
 };
-/* Returns the position after the last use of the bucket's gradients and, with sharded updates, of its parameters. */
+/* Returns whether ranks write parameters of other ranks. */
+static inline bool rt_ranks_send_parameters(const struct rt_ranks *r)
+{
+	return r->team || r->gather;
+}
+/* Returns the position after the last use of the bucket's gradients and, if ranks send parameters, of its parameters. */
 int rt_bucket_start_position(const struct rt_plan *p, const struct rt_bucket *b);
 /* Places the buckets and their calls for sharded sums of gradients. pass/bucket_shard.c */
 void rt_bucket_shard(struct rt_plan *p);

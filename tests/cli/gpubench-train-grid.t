@@ -19,6 +19,32 @@ another one, and weights in the layout of Hugging Face. The slow suite check-par
   $ python3 compare.py
   [True, True] [True, True] 4
 
+With --reduce gather, rank 0 sums the gradients and updates. The results are the same. Rank 0 sends the parameters to each rank.
+
+  $ for how in all-reduce gather; do gpubench train mlp --batch 8 --ranks 4 --threads 1 --steps 3 --warmup 0 --reduce $how --save $how.st --json --quiet > $how.json; done
+  $ cmp all-reduce.st gather.st && echo the same
+  the same
+  $ python3 -c 'import json; a, g = (json.load(open(f"{n}.json"))["ddp"] for n in ("all-reduce", "gather")); print(a["reduce"], g["reduce"], g["sent_bytes_per_step"] / a["sent_bytes_per_step"])'
+  all-reduce gather 2.0
+  $ gpubench train mlp --batch 8 --ranks 2 --threads 1 --steps 1 --warmup 0 --reduce gather --quiet | grep '^reduce'
+  reduce     by the updates of rank 0, after the backward pass
+  $ gpubench $T --batch 2 --ranks 4 --pp 2 --reduce gather --steps 5 | python3 -c 'import json, sys; print(abs(json.load(sys.stdin)["loss"] - json.load(open("one.json"))["loss"]) < 1e-4)'
+  True
+  $ gpubench $T --batch 2 --ranks 4 --tp 2 --reduce gather --steps 5 | python3 -c 'import json, sys; print(abs(json.load(sys.stdin)["loss"] - json.load(open("one.json"))["loss"]) < 1e-4)'
+  True
+  $ gpubench train mlp --ranks 2 --tp 2 --reduce gather
+  gpubench: --reduce gather needs ranks with different batches: --ranks 2 with --tp 2 and --pp 1 has one batch
+  [64]
+  $ gpubench train mlp --ranks 2 --reduce gather --shard 1
+  gpubench: --reduce gather excludes --shard, --compress and --prune
+  [64]
+  $ gpubench train mlp --ranks 2 --reduce gather --clip 1
+  gpubench: --reduce gather excludes --clip and --amp fp16: rank 0 sums gradients while it updates
+  [64]
+  $ gpubench train mlp --ranks 2 --reduce gather --device cuda
+  gpubench: --reduce gather needs --device cpu: NCCL reduces the gradients of CUDA devices
+  [64]
+
 Splits that cannot be combined end before any work.
 
   $ T='train gpt2 --seq 8 --layers 2 --width 32 --heads 4 --vocab 101 --batch 4 --quiet'

@@ -14,7 +14,7 @@ struct plan_case {
 	int dp, tp, pp, zero, accum;
 	bool llama;
 	enum rt_dtype amp;
-	bool sequence;
+	bool sequence, gather;
 };
 
 static struct rt_node *declare(struct rt_graph *g, bool llama)
@@ -31,7 +31,7 @@ static struct rt_options options_of(const struct plan_case *t)
 {
 	return (struct rt_options){
 		.threads = 1, .seed = 1, .accum = t->accum, .optimizer = ADAMW, .precision.amp = t->amp,
-		.ranks = { .sequence = t->sequence, .shard = t->zero ? RT_WHEN_ON : RT_WHEN_OFF, .shard_stage = t->zero },
+		.ranks = { .sequence = t->sequence, .gather = t->gather, .shard = t->zero ? RT_WHEN_ON : RT_WHEN_OFF, .shard_stage = t->zero },
 	};
 }
 
@@ -116,6 +116,7 @@ static const struct plan_case plan_cases[] = {
 	{ 2, 1, 2, 1, 4, true, RT_F32 },  { 2, 1, 2, 2, 4, false, RT_F32 }, { 2, 1, 2, 3, 4, true, RT_F32 },
 	{ 1, 2, 2, 0, 4, false, RT_F32 },  { 1, 2, 2, 0, 5, true, RT_BF16 },
 	{ 1, 4, 1, 0, 1, false, RT_F32, true }, { 2, 2, 1, 3, 2, true, RT_F32, true }, { 1, 2, 2, 0, 4, false, RT_F32, true },
+	{ 4, 1, 1, 0, 2, false, RT_F32, .gather = true }, { 2, 1, 2, 0, 4, true, RT_F32, .gather = true },
 };
 
 START_TEST(a_plan_is_the_program_of_its_rank)

@@ -234,6 +234,59 @@ START_TEST(a_shared_update_gives_the_same_bits)
 }
 END_TEST
 
+static bool can_gather(const struct rt_options *o)
+{
+	return !(o->clip_norm > 0) && o->precision.scaler.use != RT_SCALER_ON && !o->debug.keep_gradients && !o->ranks.compress;
+}
+
+/* An all-reduce over several NUMA nodes sums in another order. */
+START_TEST(an_update_by_rank_0_gives_the_same_bits)
+{
+	const struct together *t = &shared[_i];
+	struct job apart = t->job, together_ = t->job;
+	double a[STEPS], b[STEPS];
+	bool rounds = t->job.node;
+	int64_t one, other;
+
+	if (!can_gather(&t->job.opt))
+		return; /* refused: see a_gather_that_is_refused */
+	apart.opt.ranks.shard = RT_WHEN_OFF;
+	together_.opt.ranks.gather = true;
+	one = losses(apart, t->ranks, a);
+	other = losses(together_, t->ranks, b);
+	ck_assert_msg(rounds || one == other, "%s: other parameters", t->what);
+	for (int i = 0; i < STEPS; i++)
+		ck_assert_msg(fabs(a[i] - b[i]) <= (rounds ? 1e-6 * fabs(a[i]) : 0), "%s: step %d: %.9g and %.9g", t->what, i, a[i],
+			      b[i]);
+}
+END_TEST
+
+START_TEST(a_gather_that_is_refused)
+{
+	static const struct {
+		struct rt_options opt;
+		const char *message;
+	} bad[] = {
+		{ { .ranks.shard = RT_WHEN_ON }, "cannot gather sharded or compressed gradients" },
+		{ { .ranks.compress = RT_COMPRESS_INT8 }, "cannot gather sharded or compressed gradients" },
+		{ { .clip_norm = 1 }, "they cannot be clipped, scaled or kept" },
+		{ { .precision.scaler.use = RT_SCALER_ON }, "they cannot be clipped, scaled or kept" },
+		{ { .debug.keep_gradients = true }, "they cannot be clipped, scaled or kept" },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(bad); i++) {
+		struct rt_group g = { .ranks = 2 };
+		struct job j = { .opt = bad[i].opt };
+		struct gt_err err = { 0 };
+
+		j.opt.optimizer = (struct rt_optimizer)ADAMW;
+		j.opt.ranks.gather = true;
+		ck_assert_int_eq(rt_group_run(&g, train, &j, &err), -EINVAL);
+		ck_assert_msg(strstr(err.msg, bad[i].message) != NULL, "%s", err.msg);
+	}
+}
+END_TEST
+
 /*
  * Stages 2 and 3 of sharding. Sums over two batches, and norms over pieces, are rounded in another order than without
  * sharding.
@@ -388,8 +441,12 @@ START_TEST(a_checkpoint_is_the_same_from_any_number_of_ranks)
 	j.opt.ranks.shard = RT_WHEN_OFF;
 	j.save = plain;
 	losses(j, 4, unused);
-	j.opt.ranks.shard = RT_WHEN_ON;
 	j.save = parts;
+	j.opt.ranks.gather = true;
+	losses(j, 4, unused);
+	same_file(plain, parts);
+	j.opt.ranks.gather = false;
+	j.opt.ranks.shard = RT_WHEN_ON;
 	for (int stage = 3; stage >= 1; stage--) {
 		j.opt.ranks.shard_stage = stage;
 		losses(j, 4, unused);
@@ -625,6 +682,8 @@ TCase *case_training(void)
 	tcase_add_loop_test(t, the_same_run_gives_the_same_bits, RT_COMPRESS_NONE, RT_COMPRESS_ONEBIT + 1);
 	tcase_add_test(t, the_state_of_compression_is_planned);
 	tcase_add_loop_test(t, a_shared_update_gives_the_same_bits, 0, GT_ARRAY_SIZE(shared));
+	tcase_add_loop_test(t, an_update_by_rank_0_gives_the_same_bits, 0, GT_ARRAY_SIZE(shared));
+	tcase_add_test(t, a_gather_that_is_refused);
 	tcase_add_loop_test(t, sharded_gradients_and_parameters_change_no_bits, 0, GT_ARRAY_SIZE(shared));
 	tcase_add_test(t, each_stage_of_sharding_needs_less_memory);
 	tcase_add_test(t, stages_of_sharding_that_are_refused);
