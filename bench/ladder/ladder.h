@@ -18,7 +18,7 @@
 struct bn_rung {
 	const char *name;
 	const char *options[BN_LADDER_WORDS]; /* override the ladder's own */
-	bool gpu_only;
+	bool gpu_only, cpu_only;
 };
 enum bn_ladder_command { BN_LADDER_TRAIN, BN_LADDER_DATA, BN_LADDER_INFER, BN_LADDER_OP, BN_LADDER_COMMANDS };
 enum bn_ladder_data { BN_LADDER_NO_DATA, BN_LADDER_ANY_DATA, BN_LADDER_IMAGES };

@@ -46,11 +46,14 @@ static const struct bn_rung images[] = {
 
 #define RANKS "--ranks", "@ranks", "--batch", "@share"
 
+/* The first rung sums as torch.nn.DataParallel does. */
 static const struct bn_rung ranks[] = {
+	{ .name = "DataParallel: rank 0 gathers gradients, updates, sends parameters", .options = { RANKS, "--reduce", "gather" },
+	  .cpu_only = true },
 	{ .name = "ranks, gradients reduced after backward",
 	  .options = { RANKS, "--overlap", "off" } },
 	{ .name = "DDP: buckets reduced during backward", .options = { RANKS, "--overlap", "on" } },
-	{ .name = "DDP, sharded update", .options = { RANKS, "--shard", "on" } },
+	{ .name = "DDP, sharded update", .options = { RANKS, "--shard", "on" }, .cpu_only = true },
 	{ .name = "DDP, gradients sent as fp16", .options = { RANKS, "--compress", "fp16" } },
 	{ .name = "DDP, gradients sent as bf16", .options = { RANKS, "--compress", "bf16" } },
 	{ .name = "DDP, gradients sent as int8", .options = { RANKS, "--compress", "int8" } },
@@ -71,6 +74,7 @@ static const struct bn_rung parallel[] = {
 	{ .name = "+ gradients sharded (ZeRO 2)", .options = { "--ranks", "4", "--batch", "4", "--shard", "2" } },
 	{ .name = "+ parameters sharded (ZeRO 3)", .options = { "--ranks", "4", "--batch", "4", "--shard", "3" } },
 	{ .name = "4 tensor parallel ranks", .options = { "--ranks", "4", "--tp", "4", "--batch", "16" } },
+	{ .name = "+ tokens split between layers", .options = { "--ranks", "4", "--tp", "4", "--batch", "16", "--sp" } },
 	{ .name = "4 pipeline stages, GPipe", .options = { "--ranks", "4", "--pp", "4", "--batch", "16", "--schedule", "gpipe" } },
 	{ .name = "4 pipeline stages, 1F1B", .options = { "--ranks", "4", "--pp", "4", "--batch", "16" } },
 	{ .name = "2 data x 2 tensor", .options = { "--ranks", "4", "--tp", "2", "--batch", "8" } },

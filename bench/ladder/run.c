@@ -156,7 +156,7 @@ static json_t *ladder_json(const struct bn_ladder_request *q, const struct bn_la
 	for (const struct bn_rung *rung = l->rung; rung->name; rung++) {
 		json_t *j;
 
-		if (rung->gpu_only && !gt_streq(q->device, "cuda"))
+		if (gt_streq(q->device, "cuda") ? rung->cpu_only : rung->gpu_only)
 			continue;
 		j = json_pack("{s:s, s:o, s:[]}", "name", rung->name, "command", command_json(q, l, l->command, rung), "launches");
 		if (l->evaluate)

@@ -123,7 +123,7 @@ One model among four ranks: each rung has the same loss, a rank of a sharded one
   > print([k["sent_bytes"] == r[1]["sent_bytes"] for k in r[2:5]])
   > END
   $ python3 parallel.py
-  11 True None True
+  12 True None True
   [True, True, False]
 
 A function written in three ways: time, and error against the definition.
