@@ -566,12 +566,16 @@ void rt_set_lr(struct rt_program *p, double lr);
  * Memory of a tensor inside the program, valid until rt_program_free. Parameters and buffers are always available and
  * may be written between steps. Values need no_reuse. Gradients need keep_gradients: the sum over the update so far,
  * still multiplied by the loss scale, and not clipped. NULL if the loss does not depend on n, or if fusion removed n. A
- * program without optimizer and gradients reads its parameters again after each rt_value() of one of them.
+ * program without optimizer and gradients reads its parameters again after each rt_value() of one of them. If the ranks of
+ * ranks.tensor split a tensor, this is the part of this rank.
  */
 float *rt_value(struct rt_program *p, const struct rt_node *n); /* NULL on devices other than the CPU */
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n);
-/* Copies the elements of n as float, on every device. Waits for the device. -EINVAL: the tensor is not kept.
- * rt_write_param() writes parameters and buffers. */
+/*
+ * Copy the elements of n as float, on every device. Wait for the device. -EINVAL: the tensor is not kept. rt_write_param()
+ * writes parameters and buffers. Tensors are whole also if ranks split them: the reads of a split parameter and of its
+ * gradient are collective over ranks.tensor. -ENOSYS: a split value that is not a parameter.
+ */
 int rt_read_value(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
 int rt_read_gradient(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
 int rt_write_param(struct rt_program *p, const struct rt_node *n, const float *in, struct gt_err *err);

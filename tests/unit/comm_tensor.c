@@ -93,31 +93,27 @@ static void draw(const struct rt_graph *g, uint64_t t, int64_t first, int64_t ro
 	}
 }
 
-/* Compares the gradients of one rank, tensor by tensor, with this rank's parts. */
+/* Compares the gradients of one rank, tensor by tensor, with those of all ranks together. */
 static int compare_gradients(const struct split *s, const struct rt_graph *g, struct rt_program *p, struct gt_err *err)
 {
 	const float *want = s->expected + UPDATES;
 
 	for (int i = 0; i < rt_graph_leaves(g); i++) {
-		const struct rt_node *n = rt_graph_leaf(g, i), *own;
+		const struct rt_node *n = rt_graph_leaf(g, i);
 		int64_t count = rt_shape_elements(rt_node_shape(n));
-		gt_autofree float *part = NULL;
-		const float *got;
+		gt_autofree float *got = NULL;
 		double off = 0, all = 0;
+		int r;
 
 		if (!rt_node_is_param(n))
 			continue;
-		own = p->plan.ir.nodes[n->id];
-		got = rt_gradient(p, n);
-		WANT(got, "%s has no gradient", rt_node_name(n));
-		part = gt_xcalloc((size_t)count, sizeof(*part));
-		if (own->cut.parts)
-			rt_cut_take(&own->cut, own->cut.part, sizeof(float), want, part);
-		else
-			memcpy(part, want, (size_t)count * sizeof(float));
-		for (int64_t e = 0; e < rt_shape_elements(&own->shape); e++) {
-			off += pow((double)(got[e] - part[e]), 2);
-			all += pow((double)part[e], 2);
+		got = gt_xcalloc((size_t)count, sizeof(*got));
+		r = rt_read_gradient(p, n, got, err);
+		if (r)
+			return r;
+		for (int64_t e = 0; e < count; e++) {
+			off += pow((double)(got[e] - want[e]), 2);
+			all += pow((double)want[e], 2);
 		}
 		WANT(sqrt(off) <= 1e-6 * sqrt(all), "%s: the gradient is off by %g of its norm", rt_node_name(n),
 		     sqrt(off) / sqrt(all));
@@ -405,6 +401,83 @@ START_TEST(a_split_that_does_not_divide_is_refused)
 }
 END_TEST
 
+/* Writes other values to each parameter and reads them. */
+static int write_and_read(struct rt_comm *c, const struct rt_graph *g, struct rt_program *p, struct gt_err *err)
+{
+	for (int i = 0; i < rt_graph_leaves(g); i++) {
+		const struct rt_node *n = rt_graph_leaf(g, i);
+		int64_t count = rt_shape_elements(rt_node_shape(n));
+		gt_autofree float *to = gt_xcalloc((size_t)count, sizeof(*to)), *from = gt_xcalloc((size_t)count, sizeof(*from));
+		int r;
+
+		if (!rt_node_is_param(n))
+			continue;
+		for (int64_t e = 0; e < count; e++)
+			to[e] = (float)(i * 1000 + e);
+		r = rt_write_param(p, n, to, err);
+		if (!r) /* a rank reads the pieces of others */
+			r = rt_comm_agree(c, 0, "the end of writing", err);
+		if (!r)
+			r = rt_read_value(p, n, from, err);
+		if (r)
+			return r;
+		WANT(!memcmp(from, to, (size_t)count * sizeof(float)), "%s differs from what was written", rt_node_name(n));
+	}
+	return 0;
+}
+
+/* Each value is read, is not kept, or is refused because the ranks split it. */
+static int read_values(const struct rt_graph *g, struct rt_program *p, struct gt_err *err)
+{
+	int split = 0;
+
+	for (int i = 0; i < g->ir.n_nodes; i++) {
+		const struct rt_node *n = g->ir.nodes[i];
+		gt_autofree float *value = gt_xcalloc((size_t)rt_shape_elements(&n->shape), sizeof(*value));
+		struct gt_err why = { 0 };
+		int r = rt_read_value(p, n, value, &why);
+
+		split += r == -ENOSYS;
+		WANT(r == 0 || r == -EINVAL || (r == -ENOSYS && strstr(why.msg, "tensor parallel ranks split")), "%s: %s", n->name,
+		     why.msg);
+	}
+	WANT(split >= 4, "only %d values are split", split);
+	return 0;
+}
+
+static int access_rank(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	const struct split *s = arg;
+	rt_auto_mesh m = { 0 };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	struct rt_options opt = s->opt;
+	int r = rt_mesh_open(c, (const int[]){ s->tensor, s->data, 1 }, &m, err);
+
+	opt.threads = 1;
+	opt.debug.no_reuse = true;
+	opt.ranks.comm = m.group[RT_DIM_DATA];
+	opt.ranks.tensor = m.group[RT_DIM_TENSOR];
+	if (!r)
+		r = rt_compile(g, declare(g, s->model, BATCH / s->data), &opt, &p, err);
+	if (!r)
+		r = write_and_read(c, g, p, err);
+	return r ? r : read_values(g, p, err);
+}
+
+START_TEST(split_parameters_are_written_and_read_whole)
+{
+	static const struct split of[] = {
+		{ GPT, 4, 1, { .optimizer = ADAM } },
+		{ LLAMA, 2, 1, { .optimizer = ADAM, .debug.no_fuse = true } },
+		{ BERT, 2, 2, { .optimizer = ADAM, .ranks = { .shard = RT_WHEN_ON, .shard_stage = 3 } } },
+	};
+	struct split s = of[_i];
+
+	run(&(struct rt_group){ .ranks = s.tensor * s.data }, access_rank, &s);
+}
+END_TEST
+
 TCase *case_tensor(void)
 {
 	TCase *t = tcase_create("tensor");
@@ -413,5 +486,6 @@ TCase *case_tensor(void)
 	tcase_add_loop_test(t, split_models_train_like_one_rank, 0, GT_ARRAY_SIZE(splits));
 	tcase_add_loop_test(t, a_checkpoint_is_the_same_from_any_split, GPT, GATED + 1);
 	tcase_add_test(t, a_split_that_does_not_divide_is_refused);
+	tcase_add_loop_test(t, split_parameters_are_written_and_read_whole, 0, 3);
 	return t;
 }
