@@ -146,10 +146,14 @@ int rt_bucket_start_position(const struct rt_plan *p, const struct rt_bucket *b)
 	return at;
 }
 
-/* Returns a position after the start of the next bucket and after the last call that reads an old parameter value. */
+/*
+ * Returns a position after the start of the next bucket and after the last call that reads an old parameter value. In a
+ * pipeline, updates wait until all stages have finished the backward pass.
+ */
 static int update_position(const struct rt_plan *p, int bucket, struct rt_call *const *updates, int n)
 {
-	int at = bucket + 1 < p->n_buckets && p->ranks->overlap ? position_of(p, bucket + 1) + 1 : p->ir.n_calls;
+	bool early = bucket + 1 < p->n_buckets && p->ranks->overlap && !p->stage;
+	int at = early ? position_of(p, bucket + 1) + 1 : p->ir.n_calls;
 
 	for (int i = p->ir.n_calls - 1; i >= at; i--)
 		for (int k = 0; k < n; k++)

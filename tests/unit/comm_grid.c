@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/file.h"
+#include "runtime/backend/program.h"
 #include "runtime/ckpt/st_file.h"
 #include "tests/unit/check_comm.h"
 
@@ -39,6 +40,8 @@ static const struct grid grids[] = {
 	{ "gpt, data x pipeline, shard 3", false, 1, 2, 2, 3, { .optimizer = SGD } },
 	{ "gpt, data x pipeline, recomputed, shard 3", false, 1, 2, 2, 3, { .optimizer = SGD, .memory.checkpoint = 2 } },
 	{ "gpt, data x pipeline, poisoned, shard 3", false, 1, 2, 2, 3, { .optimizer = SGD, .debug.poison = true } },
+	{ "gpt, data x pipeline, small buckets", false, 1, 2, 2, 0, { .optimizer = SGD, .ranks = SMALL_BUCKETS } },
+	{ "gpt, data x pipeline, small buckets, shard 1", false, 1, 2, 2, 1, { .optimizer = SGD, .ranks = SMALL_BUCKETS } },
 	{ "gpt, data x pipeline, small buckets, shard 2", false, 1, 2, 2, 2, { .optimizer = SGD, .ranks = SMALL_BUCKETS } },
 	{ "gpt, data x tensor x pipeline, clipped, shard 2", false, 2, 2, 2, 2, { .optimizer = SGD, .clip_norm = 0.5 } },
 	{ "gpt, tensor x pipeline, gpipe", false, 2, 1, 2, 0, { .optimizer = SGD, .pipeline.schedule = RT_GPIPE } },
@@ -69,6 +72,21 @@ static struct rt_node *declare(struct rt_graph *g, bool llama, int64_t rows)
 	const struct rt_gpt_config k = { .batch = rows, .seq = LEN, .layers = 3, .width = 32, .heads = 4, .vocab = VOCAB };
 
 	return llama ? rt_model_llama(g, &l) : rt_model_gpt(g, &k);
+}
+
+/* A failure in a stage must change no parameter. */
+static int check_updates(const struct rt_program *p, struct gt_err *err)
+{
+	bool met = false;
+
+	for (int i = 0; p->plan.stage && i < p->plan.ir.n_calls; i++) {
+		const struct rt_call *c = p->plan.ir.calls[i];
+
+		met |= c->op->collective == RT_STAGES_MEET;
+		WANT(met || c->phase != RT_PHASE_UPDATE || c->op->collective, "%s of %s runs before the stages meet", c->op->name,
+		     c->origin);
+	}
+	return 0;
 }
 
 static int compile(const struct grid *k, const struct rt_mesh *m, struct rt_program **ret, struct gt_err *err)
@@ -171,6 +189,8 @@ static int train_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 
 	if (!r)
 		r = compile(k, &m, &p, err);
+	if (!r)
+		r = check_updates(p, err);
 	for (uint64_t t = 0; !r && t < UPDATES; t++) {
 		double loss;
 
@@ -235,7 +255,7 @@ END_TEST
 /* In check_comm --one-process, outside of a test of Check. Tensor x pipeline, and data parallel ranks with sharding. */
 int grids_in_one_process(struct gt_err *err)
 {
-	static const size_t of[] = { 0, 2, 6, 8, 10, 13 };
+	static const size_t of[] = { 0, 2, 6, 8, 10, 15 };
 	int r = 0;
 
 	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(of); i++) {
