@@ -82,3 +82,12 @@ Ranks of mpirun with different options end with both values.
   $ command -v mpirun > /dev/null || { echo 'no mpirun here'; exit 80; }
   $ mpirun --allow-run-as-root --oversubscribe -n 1 gpubench train gpt --pp 2 --microbatches 4 --quiet : -n 1 gpubench train gpt --pp 2 --microbatches 8 --quiet 2>&1 | grep -o 'rank 0 has --.*the same options' | sort -u
   rank 0 has --microbatches 4 and rank 1 has --microbatches 8: all ranks need the same options
+  $ differ() { mpirun --allow-run-as-root --oversubscribe -n 1 gpubench train mlp $1 --quiet : -n 1 gpubench train mlp $2 --quiet 2>&1 | grep -o 'rank 0 has .*the same options' | sort -u; }
+  $ differ "--optimizer sgd" "--optimizer adamw"
+  rank 0 has --optimizer sgd and rank 1 has --optimizer adamw: all ranks need the same options
+  $ differ "--lr 0.01" "--lr 0.1"
+  rank 0 has --lr 0.01 and rank 1 has --lr 0.1: all ranks need the same options
+  $ differ "--reduce gather" ""
+  rank 0 has --reduce gather and rank 1 has --reduce all-reduce: all ranks need the same options
+  $ differ "--shard 2" "--shard 3"
+  rank 0 has --shard 2 and rank 1 has --shard 3: all ranks need the same options
