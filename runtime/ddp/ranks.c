@@ -52,8 +52,8 @@ static int check_stage(const struct rt_options *o, const struct rt_ranks *k, str
 		return gt_fail(err, EINVAL, "stage %d of sharding needs all %d ranks on one NUMA node: this node has %d", stage,
 			       size, GT_MAX(k->team, 1));
 	if (o->pipeline.comm && o->pipeline.schedule == RT_GPIPE) /* a fused loss writes gradients in the forward pass */
-		return gt_fail(err, EINVAL, "stage %d of sharding sums the gradients of each microbatch before the next forward pass "
-			       "of the loss: use 1f1b instead of gpipe", stage);
+		return gt_fail(err, EINVAL, "stage %d of sharding sums the gradients of each microbatch before the next "
+			       "forward pass of the loss: use 1f1b instead of gpipe", stage);
 	if (o->ranks.compress != RT_COMPRESS_NONE)
 		return gt_fail(err, EINVAL, "stage %d of sharding does not compress gradients: use stage 1", stage);
 	if (o->debug.keep_gradients || o->debug.zero_gradients)
@@ -99,7 +99,8 @@ static int check_gather(const struct rt_options *o, bool gradients_wanted, struc
 	int hosts = rt_comm_hosts(o->ranks.comm);
 
 	if (hosts > 1)
-		return gt_fail(err, EINVAL, "rank 0 can gather gradients from ranks of its host only: the ranks are on %d hosts", hosts);
+		return gt_fail(err, EINVAL, "rank 0 can gather gradients from ranks of its host only: the ranks are on %d hosts",
+			       hosts);
 	if (o->ranks.shard == RT_WHEN_ON || o->ranks.compress != RT_COMPRESS_NONE || o->sparse)
 		return gt_fail(err, EINVAL, "rank 0 cannot gather sharded or compressed gradients, or those of pruned weights");
 	if (gradients_wanted || o->debug.keep_gradients)

@@ -56,7 +56,7 @@ static const struct grid grids[] = {
 	{ "llama, data x pipeline, shard 1", true, 1, 2, 2, 1, { .optimizer = SGD } },
 	{ "llama, data x tensor, shard 3", true, 2, 2, 1, 3, { .optimizer = SGD } },
 	{ "llama, data x tensor x pipeline, shard 1", true, 2, 2, 2, 1, { .optimizer = SGD } },
-	{ "llama, data x tensor x pipeline, tokens split, shard 3", true, 2, 2, 2, 3, { .optimizer = SGD, .ranks.sequence = true } },
+	{ "llama, all splits, tokens split, shard 3", true, 2, 2, 2, 3, { .optimizer = SGD, .ranks.sequence = true } },
 };
 
 struct grid_job {

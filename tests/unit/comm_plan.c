@@ -31,7 +31,8 @@ static struct rt_options options_of(const struct plan_case *t)
 {
 	return (struct rt_options){
 		.threads = 1, .seed = 1, .accum = t->accum, .optimizer = ADAMW, .precision.amp = t->amp,
-		.ranks = { .sequence = t->sequence, .gather = t->gather, .shard = t->zero ? RT_WHEN_ON : RT_WHEN_OFF, .shard_stage = t->zero },
+		.ranks = { .sequence = t->sequence, .gather = t->gather,
+			   .shard = t->zero ? RT_WHEN_ON : RT_WHEN_OFF, .shard_stage = t->zero },
 	};
 }
 
@@ -145,8 +146,8 @@ START_TEST(each_stage_of_sharding_plans_less_memory_in_a_pipeline)
 		ck_assert_msg(!rt_plan_rank(g, rt_model_gpt(g, &k), &opt, &split, &rates, &plan[zero], &err), "%s", err.msg);
 	}
 	for (int zero = 1; zero <= 3; zero++)
-		ck_assert_msg(plan[zero].planned_bytes < plan[zero - 1].planned_bytes, "ZeRO %d needs %llu bytes, ZeRO %d %llu", zero,
-			      (unsigned long long)plan[zero].planned_bytes, zero - 1,
+		ck_assert_msg(plan[zero].planned_bytes < plan[zero - 1].planned_bytes, "ZeRO %d needs %llu bytes, ZeRO %d %llu",
+			      zero, (unsigned long long)plan[zero].planned_bytes, zero - 1,
 			      (unsigned long long)plan[zero - 1].planned_bytes);
 	ck_assert(plan[2].gradient_bytes < plan[1].gradient_bytes / 2 && plan[3].parameter_bytes < plan[2].parameter_bytes / 3);
 	ck_assert(plan[2].data_bytes > 2 * plan[1].data_bytes); /* four reductions instead of one */
