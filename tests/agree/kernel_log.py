@@ -104,7 +104,8 @@ def print_table(programs):
     print("<!-- made by `make fault-table BEFORE=FILE` -->\n# Kernel log lines in healthy hosts\n")
     print("Results: right (a warning or failure of the expected check), unknown, OK (no finding), wrong (another check fails or "
           "warns).")
-    print("Faults and open faults, which no rule covers, must not be OK. Healthy logs and errors of programs must be OK.\n")
+    print("Faults and open faults, which no rule covers, must not be OK. Healthy logs and errors of programs must be OK.")
+    print("The rules were written with these lines in view, so the results of the present gpuprobe are not those on unseen logs.\n")
     print("| kind | gpuprobe | " + " | ".join(outcomes) + " |\n|---|---|" + "--:|" * len(outcomes))
     for kind in dict.fromkeys(case.kind for case in cases):
         for name, results in zip(names, columns):
