@@ -3,6 +3,7 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "lib/text.h"
 #include "probe/compat/messages.h"
 
@@ -60,14 +61,10 @@ static void notices_last(const struct pr_message **m, size_t n)
 	}
 }
 
-size_t pr_message_find(const char *text, const struct pr_message **ret, size_t most)
+static size_t find_in(char **lines, size_t n_lines, const struct pr_message **ret, size_t most)
 {
-	gt_autofree char *copy = gt_xstrdup(text);
-	gt_autofree char **lines = gt_xcalloc(strlen(text) / 2 + 1, sizeof(*lines));
-	size_t n = 0, n_lines = 0;
+	size_t n = 0;
 
-	gt_each_line(line, copy)
-		lines[n_lines++] = line;
 	for (size_t i = 0; i < pr_n_messages && n < most; i++) {
 		regex_t re;
 
@@ -80,6 +77,40 @@ size_t pr_message_find(const char *text, const struct pr_message **ret, size_t m
 				;
 		}
 		regfree(&re);
+	}
+	return n;
+}
+
+/* Joins a message that a terminal or the kernel log has broken into lines: one space between words, and the prefix NVRM
+ * once. */
+static char *join(char *text)
+{
+	gt_auto_buf b = { 0 };
+	bool nvrm = false;
+
+	for (char *rest = text, *word; (word = strtok_r(rest, " \t\n\r", &rest));) {
+		if (!strcmp(word, "NVRM:")) {
+			if (nvrm)
+				continue;
+			nvrm = true;
+		}
+		gt_buf_printf(&b, "%s%s", b.len ? " " : "", word);
+	}
+	return gt_buf_take(&b);
+}
+
+size_t pr_message_find(const char *text, const struct pr_message **ret, size_t most)
+{
+	gt_autofree char *copy = gt_xstrdup(text), *again = gt_xstrdup(text), *joined = NULL;
+	gt_autofree char **lines = gt_xcalloc(strlen(text) / 2 + 1, sizeof(*lines));
+	size_t n, n_lines = 0;
+
+	gt_each_line(line, copy)
+		lines[n_lines++] = line;
+	n = find_in(lines, n_lines, ret, most);
+	if (!n && n_lines > 1) {
+		joined = join(again);
+		n = find_in(&joined, joined ? 1 : 0, ret, GT_MIN(most, 1u));
 	}
 	notices_last(ret, n);
 	return n;
