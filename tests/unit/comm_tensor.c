@@ -1,197 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensor parallelism: ranks that split a model compute the gradients and losses of one rank. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "lib/file.h"
 #include "runtime/backend/program.h"
 #include "tests/unit/check_comm.h"
+#include "tests/unit/split_case.h"
 
-#define BATCH	8
-#define LEN	12
-#define VOCAB	61 /* not divisible by any number of ranks */
-#define UPDATES 50
+#define BATCH	SPLIT_BATCH
+#define LEN	SPLIT_LEN
+#define SGD	SPLIT_SGD
+#define ADAM	SPLIT_ADAM
 
-enum model { GPT, BERT, VIT, MLP, LLAMA, GATED, DROPOUT };
-
-static struct rt_node *dense(struct rt_graph *g, const char *name, struct rt_node *x, int64_t in, int64_t out)
-{
-	return rt_linear(g, x, rt_param(g, name, RT_SHAPE(out, in), RT_INIT_NORMAL(0.1f)), NULL);
-}
-
-/*
- * A block with rotated, shared keys and a gate. The gate is one product for both halves, or two products whose results
- * are multiplied. The output layer has a table of its own.
- */
-static struct rt_node *gated_block(struct rt_graph *g, int64_t rows, bool side_by_side)
-{
-	struct rt_node *tokens = rt_input(g, "tokens", RT_I32, RT_SHAPE(rows, LEN));
-	struct rt_node *targets = rt_input(g, "targets", RT_I32, RT_SHAPE(rows, LEN));
-	struct rt_node *table = rt_param(g, "table", RT_SHAPE(1100, 32), RT_INIT_NORMAL(0.3f));
-	struct rt_node *x = rt_embedding(g, tokens, table, NULL), *y;
-
-	y = rt_rmsnorm(g, x, rt_param(g, "norm1", RT_SHAPE(32), RT_INIT_ONES), 1e-5f);
-	y = rt_rope(g, dense(g, "qkv", y, 32, 64), 8 + 4, 4, 10000);
-	x = rt_add(g, x, dense(g, "proj", rt_attention_grouped(g, y, 8, 4), 32, 32));
-	y = rt_rmsnorm(g, x, rt_param(g, "norm2", RT_SHAPE(32), RT_INIT_ONES), 1e-5f);
-	if (side_by_side)
-		y = rt_swiglu(g, dense(g, "gate_up", y, 32, 96));
-	else
-		y = rt_mul(g, rt_silu(g, dense(g, "gate", y, 32, 48)), dense(g, "up", y, 32, 48));
-	x = rt_add(g, x, dense(g, "down", y, 48, 32));
-	x = rt_rmsnorm(g, x, rt_param(g, "norm3", RT_SHAPE(32), RT_INIT_ONES), 1e-5f);
-	return rt_cross_entropy(g, dense(g, "out", x, 32, VOCAB), targets);
-}
-
-static struct rt_node *declare(struct rt_graph *g, enum model model, int64_t rows)
-{
-	const struct rt_gpt_config text = { .batch = rows, .seq = LEN, .layers = 2, .width = 32, .heads = 4, .vocab = VOCAB,
-					    .dropout = model == DROPOUT ? 0.2f : 0 };
-	const struct rt_vit_config image = { .batch = rows, .size = 16, .patch = 8, .layers = 2, .width = 32, .heads = 4,
-					     .classes = 10 };
-
-	if (model == LLAMA || model == GATED)
-		return gated_block(g, rows, model == LLAMA);
-	if (model == MLP)
-		return rt_model_mlp(g, rows, (const int64_t[]){ 20, 32, 16, 24, 10 }, 5);
-	if (model == VIT)
-		return rt_model_vit(g, &image);
-	return model == BERT ? rt_model_bert(g, &text) : rt_model_gpt(g, &text);
-}
-
-struct split {
-	enum model model;
-	int tensor, data; /* ranks of each dimension */
-	struct rt_options opt;
-	/* values of one rank, in order: losses of UPDATES updates, then the gradients of the first step */
-	float *expected;
-	int64_t gradients;
-};
-
-/* Fills the inputs of step t. This rank's rows start at `first`. */
-static void draw(const struct rt_graph *g, uint64_t t, int64_t first, int64_t rows, void *const *input)
-{
-	int k = 0;
-
-	for (int i = 0; i < rt_graph_leaves(g); i++) {
-		const struct rt_node *n = rt_graph_leaf(g, i);
-		int64_t count = rt_shape_elements(rt_node_shape(n)), limit = k ? 10 : VOCAB;
-
-		if (rt_node_is_param(n) || rt_node_is_buffer(n))
-			continue;
-		for (int64_t e = 0; e < count; e++) {
-			uint64_t at = (uint64_t)(first * (count / rows) + e);
-
-			if (rt_node_dtype(n) == RT_F32)
-				((float *)input[k])[e] = rt_random_normal(5, 100 + t, at);
-			else
-				((int32_t *)input[k])[e] = (int32_t)(rt_random_u64(5, t, at) % (uint64_t)limit);
-		}
-		k++;
-	}
-}
-
-/* Compares the gradients of one rank, tensor by tensor, with those of all ranks together. */
-static int compare_gradients(const struct split *s, const struct rt_graph *g, struct rt_program *p, struct gt_err *err)
-{
-	const float *want = s->expected + UPDATES;
-
-	for (int i = 0; i < rt_graph_leaves(g); i++) {
-		const struct rt_node *n = rt_graph_leaf(g, i);
-		int64_t count = rt_shape_elements(rt_node_shape(n));
-		gt_autofree float *got = NULL;
-		double off = 0, all = 0;
-		int r;
-
-		if (!rt_node_is_param(n))
-			continue;
-		got = gt_xcalloc((size_t)count, sizeof(*got));
-		r = rt_read_gradient(p, n, got, err);
-		if (r)
-			return r;
-		for (int64_t e = 0; e < count; e++) {
-			off += pow((double)(got[e] - want[e]), 2);
-			all += pow((double)want[e], 2);
-		}
-		WANT(sqrt(off) <= 1e-6 * sqrt(all), "%s: the gradient is off by %g of its norm", rt_node_name(n),
-		     sqrt(off) / sqrt(all));
-		want += count;
-	}
-	return 0;
-}
-
-static void keep_gradients(struct split *s, const struct rt_graph *g, struct rt_program *p)
-{
-	for (int i = 0; i < rt_graph_leaves(g); i++) {
-		const struct rt_node *n = rt_graph_leaf(g, i);
-		int64_t count = rt_shape_elements(rt_node_shape(n));
-
-		if (!rt_node_is_param(n))
-			continue;
-		s->expected = gt_xrealloc(s->expected, (size_t)(UPDATES + s->gradients + count) * sizeof(float));
-		memcpy(s->expected + UPDATES + s->gradients, rt_gradient(p, n), (size_t)count * sizeof(float));
-		s->gradients += count;
-	}
-}
-
-/* Trains. c NULL: as one rank, whose numbers are stored for the comparison. */
-static int train_split(struct rt_comm *c, struct split *s, const struct rt_mesh *m, struct gt_err *err)
-{
-	gt_auto(rt_graph) *g = rt_graph_new();
-	gt_auto(rt_program) *p = NULL;
-	gt_autofree float *x = gt_xcalloc(BATCH * 16 * 16 * 3, sizeof(float)), *y = gt_xcalloc(BATCH * LEN, sizeof(float));
-	int64_t rows = BATCH / s->data;
-	struct rt_options opt = s->opt;
-	int split = 0, r;
-
-	opt.threads = 1;
-	opt.seed = 3;
-	opt.debug.keep_gradients = true;
-	opt.ranks.comm = c ? m->group[RT_DIM_DATA] : NULL;
-	opt.ranks.tensor = c ? m->group[RT_DIM_TENSOR] : NULL;
-	r = rt_compile(g, declare(g, s->model, rows), &opt, &p, err);
-	if (r)
-		return r;
-	for (int i = 0; i < p->plan.n_graph_nodes; i++)
-		split += p->plan.ir.nodes[i]->cut.parts == s->tensor;
-	WANT(!c || split >= 4, "only %d tensors are split", split);
-	for (int t = 0; t < UPDATES; t++) {
-		struct rt_metrics got;
-
-		for (int k = 0; k < GT_MAX(opt.accum, 1); k++) {
-			draw(g, (uint64_t)(t * GT_MAX(opt.accum, 1) + k), c ? m->at[RT_DIM_DATA] * rows : 0, rows,
-			     (void *[]){ x, y });
-			r = rt_step(p, (const void *[]){ x, y }, &got, err);
-			if (r)
-				return r;
-		}
-		if (t == 0 && c)
-			r = compare_gradients(s, g, p, err);
-		else if (t == 0)
-			keep_gradients(s, g, p);
-		if (r)
-			return r;
-		if (!c)
-			s->expected[t] = (float)got.update_loss;
-		WANT(fabs(got.update_loss - (double)s->expected[t]) < 1e-4, "update %d: the loss is %.7f, not %.7f", t + 1,
-		     got.update_loss, (double)s->expected[t]);
-	}
-	return 0;
-}
-
-static int train_rank(struct rt_comm *c, void *arg, struct gt_err *err)
-{
-	struct split *s = arg;
-	rt_auto_mesh m = { 0 };
-	int r = rt_mesh_open(c, (const int[]){ s->tensor, s->data, 1 }, &m, err);
-
-	return r ? r : train_split(c, s, &m, err);
-}
-
-#define SGD	{ .kind = RT_SGD, .lr = 0.05, .momentum = 0.9 }
-#define ADAM	{ .kind = RT_ADAMW, .lr = 1e-3, .weight_decay = 0.01 }
 static const struct split splits[] = {
 	{ GPT, 2, 1, { .optimizer = ADAM } },
 	{ GPT, 4, 1, { .optimizer = ADAM } },
@@ -229,16 +51,9 @@ static const struct split splits[] = {
 
 START_TEST(split_models_train_like_one_rank)
 {
-	struct split s = splits[_i];
 	struct gt_err err = { 0 };
-	struct split one = s;
 
-	one.tensor = one.data = 1;
-	one.expected = gt_xcalloc(UPDATES, sizeof(float));
-	ck_assert_msg(train_split(NULL, &one, NULL, &err) == 0, "%s", err.msg);
-	s.expected = one.expected;
-	run(&(struct rt_group){ .ranks = s.tensor * s.data }, train_rank, &s);
-	free(one.expected);
+	ck_assert_msg(split_trains_like_one_rank(splits[_i], &err) == 0, "%s", err.msg);
 }
 END_TEST
 
@@ -246,7 +61,7 @@ END_TEST
 
 /* Loads, trains and saves in turn; each is left out if its name is NULL or the number of updates is 0. */
 struct through {
-	enum model model;
+	enum split_model model;
 	int tensor, data;
 	enum rt_when shard;
 	const char *load, *save;
@@ -266,7 +81,7 @@ static int through_file(const struct through *t, const struct rt_mesh *m, struct
 	opt.ranks.shard = t->shard;
 	opt.ranks.comm = m ? m->group[RT_DIM_DATA] : NULL;
 	opt.ranks.tensor = m ? m->group[RT_DIM_TENSOR] : NULL;
-	r = rt_compile(g, declare(g, t->model, rows), &opt, &p, err);
+	r = rt_compile(g, split_declare(g, t->model, rows), &opt, &p, err);
 	if (r)
 		return r;
 	r = t->load ? rt_load(p, t->load, &ticket, err) : 0;
@@ -275,7 +90,7 @@ static int through_file(const struct through *t, const struct rt_mesh *m, struct
 	for (int i = 0; !r && i < t->updates; i++) {
 		struct rt_metrics got;
 
-		draw(g, (uint64_t)i, m ? m->at[RT_DIM_DATA] * rows : 0, rows, (void *[]){ x, y });
+		split_draw(g, (uint64_t)i, m ? m->at[RT_DIM_DATA] * rows : 0, rows, (void *[]){ x, y });
 		r = rt_step(p, (const void *[]){ x, y }, &got, err);
 	}
 	if (!r && t->save && (!m || m->at[RT_DIM_DATA] == 0))
@@ -326,7 +141,7 @@ START_TEST(a_checkpoint_is_the_same_from_any_split)
 	} ways[] = { { 2, 1, RT_WHEN_OFF }, { 4, 1, RT_WHEN_OFF }, { 2, 2, RT_WHEN_OFF }, { 2, 2, RT_WHEN_ON } };
 	char dir[] = "/tmp/splitXXXXXX";
 	gt_autofree char *first = NULL, *trained = NULL, *again = NULL;
-	enum model model = (enum model)_i;
+	enum split_model model = (enum split_model)_i;
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	first = gt_xasprintf("%s/first", dir);
@@ -459,7 +274,7 @@ static int access_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	opt.ranks.comm = m.group[RT_DIM_DATA];
 	opt.ranks.tensor = m.group[RT_DIM_TENSOR];
 	if (!r)
-		r = rt_compile(g, declare(g, s->model, BATCH / s->data), &opt, &p, err);
+		r = rt_compile(g, split_declare(g, s->model, BATCH / s->data), &opt, &p, err);
 	if (!r)
 		r = write_and_read(c, g, p, err);
 	return r ? r : read_values(g, p, err);
