@@ -331,9 +331,10 @@ static void print_groups(json_t *groups)
 		char bytes[32];
 
 		gt_format_bytes(bytes, sizeof(bytes), calls > 0 ? (uint64_t)(gt_json_get_real(g, "sent_bytes", 0) / calls) : 0);
-		printf("exchange   %s and %.3f ms among %lld %s parallel ranks\n", bytes,
-		       calls > 0 ? gt_json_get_real(g, "waited_s", 0) / calls * 1e3 : 0,
-		       (long long)gt_json_get_int(g, "ranks", 0), name);
+		printf("exchange   %s", bytes);
+		if (json_object_get(g, "waited_s"))
+			printf(" and %.3f ms", calls > 0 ? gt_json_get_real(g, "waited_s", 0) / calls * 1e3 : 0);
+		printf(" among %lld %s parallel ranks\n", (long long)gt_json_get_int(g, "ranks", 0), name);
 	}
 }
 

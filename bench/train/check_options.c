@@ -78,8 +78,6 @@ static int check_tensor(const struct bn_model *m, const struct bn_train_options 
 {
 	if (o->tp == 1)
 		return o->sp ? usage(err, "--sp needs --tp of at least 2") : 0;
-	if (gt_streq(o->device, "cuda"))
-		return usage(err, "--tp needs --device cpu: the device has no kernels for split layers");
 	if (o->balance)
 		return usage(err, "--balance and --tp exclude each other");
 	if (o->check_gradients)

@@ -5,7 +5,6 @@
  */
 #include <time.h>
 #include "runtime/cuda/launch.h"
-#include "runtime/cuda/nccl.h"
 
 #define CHECK_S	   1e-3 /* between two polls of the other ranks */
 #define SPIN_S	   2e-4 /* sleep briefly after that, if ranks share CPUs */
@@ -18,7 +17,7 @@ int rt_engine_await(struct rt_engine *e, cu_event event, struct gt_err *err)
 	const struct rt_driver *d = &e->dev->d;
 	double t0, checked;
 
-	if (!e->nccl)
+	if (!rt_engine_has_ranks(e))
 		return rt_engine_check(e, d->event_sync(event), "cuEventSynchronize", err);
 	t0 = checked = gt_now_s();
 	for (;;) {
@@ -31,7 +30,7 @@ int rt_engine_await(struct rt_engine *e, cu_event event, struct gt_err *err)
 		if (now - checked > STALL_S)
 			t0 += now - checked;
 		if (now - checked > CHECK_S) {
-			int r = rt_nccl_watch(e->nccl, now - t0, err);
+			int r = rt_comms_watch(e, now - t0, err);
 
 			if (r)
 				return r;
@@ -61,9 +60,9 @@ int rt_engine_drain(struct rt_engine *e, struct gt_err *err)
 {
 	int r = 0;
 
-	if (e->nccl)
+	if (rt_engine_has_ranks(e))
 		r = mark(e, err);
-	if (!r && e->nccl)
+	if (!r && rt_engine_has_ranks(e))
 		r = rt_engine_await(e, e->idle, err);
 	return r ? r : rt_engine_check(e, e->dev->d.ctx_sync(), "cuCtxSynchronize", err);
 }
@@ -73,11 +72,11 @@ void rt_engine_release(struct rt_engine *e)
 	double until = gt_now_s() + RELEASE_S;
 	struct gt_err ignored;
 
-	if (!e->nccl || !e->idle || mark(e, &ignored))
+	if (!rt_engine_has_ranks(e) || !e->reduce || mark(e, &ignored))
 		return;
 	while (e->dev->d.event_query(e->idle) == CU_NOT_READY) {
 		if (gt_now_s() > until) {
-			rt_nccl_abort(e->nccl);
+			rt_comms_abort(e);
 			return;
 		}
 		nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);

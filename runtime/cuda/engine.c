@@ -5,27 +5,11 @@
 #include "runtime/cuda/engine.h"
 #include "runtime/cuda/kernel/update.h"
 #include "runtime/cuda/launch.h"
-#include "runtime/cuda/nccl.h"
 #include "runtime/cuda/timing.h"
-#include "runtime/ddp/codec.h"
-#include "runtime/ddp/ddp.h"
+#include "runtime/ddp/groups.h"
 #include "runtime/math/simd.h"
 
 /* ---- opening ---- */
-
-/*
- * Creates the stream of the reductions with the highest priority. When a product of the backward pass frees multiprocessors,
- * the blocks of a reduction then run before those of the next product. Other ranks wait for the reduction. A captured kernel
- * keeps the priority of its stream.
- */
-static int open_reduce(struct rt_engine *e, struct gt_err *err)
-{
-	const struct rt_driver *d = &e->dev->d;
-	int least = 0, greatest = 0, r = rt_engine_check(e, d->priorities(&least, &greatest), "cuCtxGetStreamPriorityRange", err);
-
-	return r ? r : rt_engine_check(e, d->stream_create_first(&e->reduce, CU_STREAM_NON_BLOCKING, greatest),
-				       "cuStreamCreateWithPriority", err);
-}
 
 static int new_stream(struct rt_engine *e, cu_stream *ret, struct gt_err *err)
 {
@@ -37,23 +21,12 @@ static int new_event(struct rt_engine *e, cu_event *ret, struct gt_err *err)
 	return rt_engine_check(e, e->dev->d.event_create(ret, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
 }
 
-static int open_group(struct rt_engine *e, struct rt_comm *group, struct gt_err *err)
-{
-	int r = rt_nccl_open(e->dev, group, &e->nccl, err);
-
-	if (r)
-		return r;
-	e->spins = rt_comm_spins(group);
-	r = open_reduce(e, err);
-	return r ? r : new_event(e, &e->idle, err);
-}
-
 int rt_engine_open(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->state = gt_xcalloc(1, sizeof(*e));
 	cu_stream *const streams[] = { &e->stream, &e->copy };
-	cu_event *const events[] = { &e->copied[0], &e->copied[1], &e->loss_ready, &e->norm_ready };
-	struct rt_comm *group = p->opt.ranks.comm;
+	cu_event *const events[] = { &e->copied[0], &e->copied[1], &e->loss_ready, &e->norm_ready, &e->idle };
+	struct rt_comm *group = p->opt.ranks.comm ? p->opt.ranks.comm : p->opt.ranks.tensor;
 	int r = rt_cuda_open_rank(group ? rt_comm_local_rank(group) : 0, group && gt_streq(rt_comm_transport(group), "tcp"),
 				  &e->dev, err);
 
@@ -66,12 +39,12 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 		return gt_fail(err, ENOSYS, "%s is sm_%d and fp8 needs sm_89 or newer: --amp bf16 works there", e->dev->name,
 			       e->dev->arch);
 	r = rt_blas_open(e->dev, &e->blas, err);
-	if (!r && group)
-		r = open_group(e, group, err);
 	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(streams); i++)
 		r = new_stream(e, streams[i], err);
 	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(events); i++)
 		r = new_event(e, events[i], err);
+	if (!r)
+		r = rt_comms_open(p, err);
 	return r ? r : rt_engine_read_memory(e, err);
 }
 
@@ -111,7 +84,7 @@ void rt_engine_free(struct rt_program *p)
 	for (int i = 0; i < e->n_shapes; i++)
 		free_shape(e, &e->shapes[i]);
 	free(e->shapes);
-	rt_nccl_close(e->nccl); /* before the memory is freed, because NCCL registers the buffers of captured collectives */
+	rt_comms_close(e); /* before the memory is freed, because NCCL registers the buffers of captured collectives */
 	if (e->compress.out)
 		d->mem_free(e->compress.out);
 	free(e->lowrank);
@@ -127,7 +100,7 @@ void rt_engine_free(struct rt_program *p)
 	}
 	free(e->ready);
 	free(e->reduced);
-	if (e->reduce)
+	if (e->reduce && e->reduce != e->stream)
 		d->stream_destroy(e->reduce);
 	for (int i = 0; i < 2; i++)
 		if (e->copied[i])
@@ -195,6 +168,7 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 			.gradient_type = typed(RT_UPDATE_F32, c->in[0]),
 			.narrow_param = c->out[0]->dtype == RT_BF16,
 			.half_copy = p->opt.precision.amp == RT_F16,
+			.norm_share = rt_comms_norm_share(e, c->out[0]),
 			.stream = (uint64_t)c->out[0]->id,
 		};
 		for (int64_t start = 0; start < t[i].n; start += RT_UPDATE_CHUNK)
@@ -382,8 +356,8 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 		r = rt_launch_calls(p, e->s->n_forward, e->s->n_backward, (struct rt_launch_how){0}, err);
 		e->plain = !rt_compress_active(p, INT64_MAX);
 	}
-	if (!r && e->nccl)
-		rt_comm_arrive(p->opt.ranks.comm);
+	if (!r)
+		rt_comms_arrive(e);
 	if (!r)
 		r = rt_engine_drain(e, err);
 	e->tuning = false;
@@ -404,6 +378,7 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 		rt_engine_use(p, i);
 		r = check_calls(p, err);
 		find_phases(p);
+		rt_comms_count(p);
 		rt_engine_find_groups(p);
 		rt_fp8_open(p);
 		if (!r)
@@ -412,6 +387,8 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 	}
 	if (!r && (p->opt.debug.profile || p->opt.debug.trace))
 		e->timing = rt_timing_new(e->dev, calls);
+	if (!r)
+		r = rt_groups_agree(&p->opt, p->shapes, p->n_shapes, RT_DIM_TENSOR, err);
 	if (!r)
 		r = open_buckets(p, err);
 	if (!r)
@@ -444,24 +421,6 @@ uint64_t rt_engine_bytes(const struct rt_program *p)
 	return rt_engine_of(p)->bytes;
 }
 
-static json_t *ranks_report(const struct rt_program *p)
-{
-	struct rt_comm *group = p->opt.ranks.comm;
-	json_t *buckets = json_array();
-	double bytes = 0, size = rt_comm_size(group);
-
-	for (int i = 0; i < p->plan.n_buckets; i++) {
-		json_array_append_new(buckets, json_integer((json_int_t)p->plan.buckets[i].floats * 4));
-		bytes += (double)p->plan.buckets[i].floats * 4;
-	}
-	bytes *= 2 * (size - 1) / size;
-	return json_pack("{s:s, s:i, s:i, s:i, s:s, s:f, s:o, s:s, s:f, s:f}", "transport", "nccl", "version",
-			 rt_nccl_version(rt_engine_of(p)->nccl), "hosts", rt_comm_hosts(group), "nodes", rt_comm_nodes(group),
-			 "place", rt_comm_place(group), "weight", 1 / size, "bucket_bytes", buckets, "compress",
-			 rt_compress_name(p->opt.ranks.compress), "sent_bytes_per_step", rt_compress_sent_bytes(p),
-			 "raw_bytes_per_step", bytes);
-}
-
 void rt_engine_report(const struct rt_program *p, json_t *doc)
 {
 	const struct rt_engine *e = p->state;
@@ -490,8 +449,7 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 	json_object_set_new(doc, "products",
 			    json_pack("{s:i, s:i, s:i}", "timed", timed + more[0], "from_disk", cached + more[1], "guessed",
 			      guessed + more[2]));
-	if (e->nccl)
-		json_object_set_new(doc, "ddp", ranks_report(p));
+	rt_comms_report(p, doc);
 	if (e->host_steps)
 		json_object_set_new(doc, "host_s_per_step", json_real(e->host_s / (double)e->host_steps));
 	json_object_set_new(doc, "inputs", json_pack("{s:I, s:I}", "direct", (json_int_t)e->inputs.direct, "copied",

@@ -55,16 +55,17 @@ static void embedding(struct rt_engine *e, const struct rt_call *c)
 	const struct rt_node *y = c->out[0];
 	int64_t rows = rt_rows(y);
 	int len = (int)c->in[0]->shape.d[1], cols = (int)rt_cols(y);
-	cu_ptr out = rt_at(y), ids = rt_at(c->in[0]), table = rt_at(c->in[1]), pos = rt_at(c->in[2]);
+	int first = (int)c->attr.first_row, v = (int)c->in[1]->shape.d[0];
+	cu_ptr out = rt_at(y), ids = rt_at(c->in[0]), table = rt_at(c->in[1]), pos = first ? 0 : rt_at(c->in[2]);
 
 	RT_LAUNCH(e, typed(RT_K_embedding, y), grid(e, rows * cols / 4), 1, RT_THREADS, 1, 0, &out, &ids, &table, &pos, &rows,
-		  &len, &cols);
+		  &len, &cols, &first, &v);
 }
 
 const struct rt_cuda_kernel rt_cuda_embedding = { .run = embedding };
 
-/* Sorts the positions of each id. Scratch memory: count, start (V+1), place, sorted positions. */
-static void sort_ids(struct rt_engine *e, cu_ptr ids, int64_t n, int v, cu_ptr count, cu_ptr start, cu_ptr place,
+/* Sorts the positions of each of the v ids from `first` on. Scratch memory: count, start (V+1), place, sorted positions. */
+static void sort_ids(struct rt_engine *e, cu_ptr ids, int64_t n, int first, int v, cu_ptr count, cu_ptr start, cu_ptr place,
 		     cu_ptr sorted)
 {
 	struct gt_err err = { 0 };
@@ -74,10 +75,10 @@ static void sort_ids(struct rt_engine *e, cu_ptr ids, int64_t n, int v, cu_ptr c
 				 rt_cuda_check(e->dev, e->dev->d.fill_async(count, 0, (size_t)v * 4, e->stream),
 					       "cuMemsetD8Async", &err),
 				 &err);
-	RT_LAUNCH(e, RT_K_ids_count, grid(e, n), 1, RT_THREADS, 1, 0, &count, &ids, &n);
+	RT_LAUNCH(e, RT_K_ids_count, grid(e, n), 1, RT_THREADS, 1, 0, &count, &ids, &n, &first, &v);
 	RT_LAUNCH(e, RT_K_ids_start, 1, 1, 1024, 1, 0, &start, &count, &v);
-	RT_LAUNCH(e, RT_K_ids_fill, grid(e, n), 1, RT_THREADS, 1, 0, &place, &count, &ids, &n);
-	RT_LAUNCH(e, RT_K_ids_rank, grid(e, n), 1, RT_THREADS, 1, 0, &sorted, &place, &start, &ids, &n);
+	RT_LAUNCH(e, RT_K_ids_fill, grid(e, n), 1, RT_THREADS, 1, 0, &place, &count, &ids, &n, &first, &v);
+	RT_LAUNCH(e, RT_K_ids_rank, grid(e, n), 1, RT_THREADS, 1, 0, &sorted, &place, &start, &ids, &first, &v);
 }
 
 static size_t embedding_bwd_scratch(struct rt_engine *e, const struct rt_call *c)
@@ -102,7 +103,7 @@ static void embedding_bwd(struct rt_engine *e, const struct rt_call *c)
 		bx = GT_MAX(bx, 32);
 		by = 512 / bx;
 		add = accumulates(c, 0);
-		sort_ids(e, id, n, v, count, start, place, sorted);
+		sort_ids(e, id, n, (int)c->attr.first_row, v, count, start, place, sorted);
 		rt_moves(e, dy, 1);
 		rt_moves(e, c->out[0], 1 + add);
 		RT_LAUNCH(e, typed(RT_K_embedding_bwd, dy), v, 1, bx, by, (size_t)(bx * by * w) * 4, &table, &g, &start, &sorted,
@@ -308,10 +309,15 @@ static void dot(struct rt_engine *e, const struct rt_call *c)
 
 const struct rt_cuda_kernel rt_cuda_dot = { .run = dot };
 
+static unsigned row_threads(int64_t cols)
+{
+	return cols > 8192 ? 512 : cols > 1024 ? 256 : 128;
+}
+
 static void rows_loss(struct rt_engine *e, const struct rt_node *type, cu_ptr logits, int64_t ld, cu_ptr bias, cu_ptr grad,
 		      int64_t ldg, cu_ptr targets, cu_ptr losses, int64_t rows, int cols, int fill, cu_ptr count)
 {
-	unsigned threads = cols > 8192 ? 512 : cols > 1024 ? 256 : 128;
+	unsigned threads = row_threads(cols);
 	size_t size = rt_dtype_bytes(type->dtype), row = ((size_t)cols * size + 15) / 16 * 16;
 	/* if two blocks still fit on a multiprocessor, which also need 1 KiB each and their static memory */
 	int keep = grad && row + 2048 <= (size_t)e->dev->max_shared / 2;
@@ -406,6 +412,40 @@ static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
 
 const struct rt_cuda_kernel rt_cuda_linear_cross_entropy = { .run = linear_cross_entropy, .scratch = linear_cross_entropy_scratch };
 
+/* ---- losses of logits that ranks split ---- */
+static void softmax_part(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[0];
+	int first = (int)c->attr.first_row, cols = (int)rt_cols(x);
+	cu_ptr logits = rt_at(x), probs = rt_at(c->out[0]), stats = rt_at(c->out[1]), targets = rt_at(c->in[1]);
+
+	RT_LAUNCH(e, typed(RT_K_softmax_part, x), rt_rows(x), 1, row_threads(cols), 1, 0, &logits, &probs, &stats, &targets, &first,
+		  &cols);
+}
+
+const struct rt_cuda_kernel rt_cuda_softmax_part = { .run = softmax_part };
+
+struct logit_parts { /* the same as in kernel/loss.cuh */
+	int n, own, first, cols;
+};
+
+static void cross_entropy_parts(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[0];
+	int64_t rows = rt_rows(x);
+	struct logit_parts parts = { .n = c->attr.parts, .own = c->attr.part, .first = (int)c->attr.first_row,
+				     .cols = (int)rt_cols(x) };
+	cu_ptr probs = rt_at(x), grad = e->eval ? 0 : rt_at(c->out[1]), losses = rt_at(c->out[2]), targets = rt_at(c->in[1]);
+	cu_ptr stats = rt_at(c->in[2]), count = scratch(c), step = e->step;
+
+	count_targets(e, count, targets, rows);
+	RT_LAUNCH(e, typed(RT_K_parts_loss, x), rows, 1, row_threads(parts.cols), 1, 0, &probs, &grad, &losses, &targets, &stats,
+		  &rows, &parts, &count, &step);
+	mean_loss(e, rt_at(c->out[0]), losses, rows, count);
+}
+
+const struct rt_cuda_kernel rt_cuda_cross_entropy_parts = { .run = cross_entropy_parts, .scratch = cross_entropy_scratch };
+
 #define AT(ID, name) [RT_OP_##ID] = &rt_cuda_##name,
 #define ENTRY(ID, name, kernels) RT_CUDA_##kernels(AT, ID, name)
 const struct rt_cuda_kernel *const rt_cuda_kernels[RT_N_OPS] = { RT_OPS(ENTRY) };
@@ -414,7 +454,7 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 {
 	const struct rt_cuda_kernel *kernel = rt_cuda_kernels[c->op->id];
 
-	if (!kernel && (!c->op->collective || c->op->collective == RT_GROUP_CALL))
+	if (!kernel && (!c->op->collective || (c->op->collective == RT_GROUP_CALL && !rt_engine_group(e, c->attr.dim))))
 		return "the device has no kernel for it";
 	for (int k = 0; k < 2 * RT_MAX_IO; k++) {
 		const struct rt_node *n = k < RT_MAX_IO ? c->in[k] : c->out[k - RT_MAX_IO];

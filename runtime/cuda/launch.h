@@ -7,6 +7,7 @@
 #include "runtime/backend/backend.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/dnn.h"
+#include "runtime/transport/comm.h"
 
 /* Calls that one kernel executes together: the updates of consecutive tensors. */
 struct update_group {
@@ -26,6 +27,9 @@ struct rt_engine_shape {
 	int n_forward, n_backward, n_measure;
 	struct update_group *groups;
 	int n_groups;
+	/* Collectives of the tensor parallel ranks, and the bytes that they send: [backward]. */
+	int group_calls[2];
+	double group_bytes[2];
 	const struct rt_node *scales; /* table of the scales of 8-bit tensors, or NULL; kernel/fp8.cuh */
 	void *forward[2];     /* [adds] */
 	void *backward[2][2]; /* [adds][updates] */
@@ -84,6 +88,7 @@ struct rt_engine {
 	int n_shapes;
 	/* With ranks, gradients are in buckets. A separate stream reduces them during the backward pass. */
 	struct rt_nccl *nccl;
+	struct rt_nccl *tensor; /* the ranks that split the model; NULL: none */
 	cu_stream reduce;
 	cu_event *ready, *reduced; /* events of each bucket */
 	cu_event idle;
@@ -110,6 +115,9 @@ struct rt_engine {
 		bool skipped;
 	} scaler;
 	cu_event norm_ready;
+
+	int64_t group_calls; /* of all steps */
+	double group_bytes;
 
 	double capture_s;
 	struct rt_timing *timing; /* NULL without the options profile and trace */
@@ -222,6 +230,23 @@ void rt_engine_release(struct rt_engine *e);
 /* Makes stream `to` wait for the present end of stream `from`. */
 int rt_engine_follow(struct rt_engine *e, cu_event event, cu_stream from, cu_stream to, struct gt_err *err);
 
+/*
+ * comms.c: the communicators of the program's groups of ranks. rt_comms_norm_share() returns the factor of a parameter's
+ * squares in the norm of all gradients, which is a sum over the tensor parallel ranks. rt_comms_arrive() announces that
+ * this rank has enqueued its collectives. rt_comms_watch() is rt_nccl_watch() for all groups. rt_comms_count() counts
+ * the collectives of the current shape; rt_comms_ran() adds those of a forward or backward pass to the report.
+ */
+int rt_comms_open(struct rt_program *p, struct gt_err *err);
+void rt_comms_close(struct rt_engine *e);
+void rt_comms_abort(struct rt_engine *e);
+int rt_comms_call(struct rt_engine *e, const struct rt_call *c, struct gt_err *err);
+float rt_comms_norm_share(const struct rt_engine *e, const struct rt_node *param);
+void rt_comms_arrive(struct rt_engine *e);
+int rt_comms_watch(struct rt_engine *e, double waited_s, struct gt_err *err);
+void rt_comms_count(struct rt_program *p);
+void rt_comms_ran(struct rt_engine *e, bool backward);
+void rt_comms_report(const struct rt_program *p, json_t *doc);
+
 #define RT_ENGINE_ALIGN	256
 static inline uint64_t rt_engine_aligned(uint64_t bytes)
 {
@@ -231,6 +256,24 @@ static inline uint64_t rt_engine_aligned(uint64_t bytes)
 static inline int rt_engine_check(const struct rt_engine *e, cu_result code, const char *what, struct gt_err *err)
 {
 	return rt_cuda_check(e->dev, code, what, err);
+}
+
+/* Returns the communicator of a dimension (enum rt_dim), or NULL. */
+static inline struct rt_nccl *rt_engine_group(const struct rt_engine *e, int dim)
+{
+	return dim == RT_DIM_TENSOR ? e->tensor : dim == RT_DIM_DATA ? e->nccl : NULL;
+}
+
+static inline bool rt_engine_has_ranks(const struct rt_engine *e)
+{
+	return e->nccl || e->tensor;
+}
+
+/* Returns whether algorithms of products are chosen by timing now. Tensor parallel ranks take the library's first choice:
+ * they all compute the layers that are not split, and must get the same bits. */
+static inline bool rt_engine_times_products(const struct rt_engine *e)
+{
+	return e->tuning && !e->exact && !e->tensor;
 }
 
 /* Returns the address of the loss that decides about the update: with ranks, their mean. */

@@ -83,7 +83,7 @@ static void convolve(struct rt_engine *e, const struct rt_call *c)
 	if (turns(&k, w) && k.pass != RT_DNN_FILTER)
 		filter(e, typed(RT_K_filter_in, x), a.w, rt_at(w), w);
 	if (!e->r)
-		rt_launch_result(e, rt_dnn_run(e->dnn, &k, &a, e->stream, e->tuning && !e->exact, &err), &err);
+		rt_launch_result(e, rt_dnn_run(e->dnn, &k, &a, e->stream, rt_engine_times_products(e), &err), &err);
 	if (turns(&k, w) && k.pass == RT_DNN_FILTER)
 		filter(e, typed(RT_K_filter_out, x), rt_at(w), a.w, w);
 }
@@ -353,3 +353,19 @@ static void run_reshape(struct rt_engine *e, const struct rt_call *c)
 }
 
 const struct rt_cuda_kernel rt_cuda_reshape = { .run = run_reshape };
+
+/* out: y (N/parts,C) = block `part` of x (N,C) */
+static void run_own_rows(struct rt_engine *e, const struct rt_call *c)
+{
+	uint64_t bytes = rt_node_bytes(c->out[0]);
+	struct gt_err err = { 0 };
+
+	if (!e->r)
+		rt_launch_result(e,
+				 rt_engine_check(e, e->dev->d.copy_async(rt_at(c->out[0]), rt_at(c->in[0]) + (cu_ptr)c->attr.part * bytes,
+									 bytes, e->stream),
+						 "cuMemcpyDtoDAsync", &err),
+				 &err);
+}
+
+const struct rt_cuda_kernel rt_cuda_own_rows = { .run = run_own_rows };

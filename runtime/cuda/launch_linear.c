@@ -14,7 +14,7 @@ bool rt_launch_gemm(struct rt_engine *e, const struct rt_gemm *g, const struct r
 	if (e->r)
 		return true;
 	with.tf32 = e->tf32;
-	r = rt_blas_gemm(e->blas, &with, a, e->stream, e->tuning && !e->exact, &err);
+	r = rt_blas_gemm(e->blas, &with, a, e->stream, rt_engine_times_products(e), &err);
 	if (r == -ENOTSUP && g->epilogue != RT_EPI_NONE)
 		return false;
 	rt_launch_result(e, r, &err);
@@ -100,7 +100,7 @@ static void product_with_epilogue(struct rt_engine *e, const struct rt_call *c, 
 {
 	if (g->epilogue == RT_EPI_NONE || !rt_launch_gemm(e, g, a))
 		separate(e, c, g, a);
-	else if (!e->r && e->tuning && !e->exact && rt_blas_newly_timed(e->blas))
+	else if (!e->r && rt_engine_times_products(e) && rt_blas_newly_timed(e->blas))
 		compare_variants(e, c, g, a, separate);
 }
 

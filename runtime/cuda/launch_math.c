@@ -45,7 +45,7 @@ const struct rt_cuda_kernel rt_cuda_affine = { .run = run_affine };
  */
 static void run_dropout(struct rt_engine *e, const struct rt_call *c)
 {
-	int64_t n = elements(c->in[0]);
+	int64_t n = elements(c->in[0]), first = c->attr.first_row * rt_cols(c->in[0]);
 	uint64_t stream = RT_DROPOUT_STREAM + (uint64_t)c->attr.stream;
 	double rate = e->eval ? 0 : (double)c->attr.rate;
 	uint32_t limit = (uint32_t)(rate * 4294967296.0);
@@ -53,8 +53,8 @@ static void run_dropout(struct rt_engine *e, const struct rt_call *c)
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]), step = e->step;
 	int add = accumulates(c, 0);
 
-	RT_LAUNCH(e, typed(RT_K_dropout, c->in[0]), elements_grid(e, c->in[0]), 1, RT_THREADS, 1, 0, &n, &stream, &limit, &factor,
-		  &x, &y, &add, &step);
+	RT_LAUNCH(e, typed(RT_K_dropout, c->in[0]), elements_grid(e, c->in[0]), 1, RT_THREADS, 1, 0, &n, &first, &stream, &limit,
+		  &factor, &x, &y, &add, &step);
 }
 
 const struct rt_cuda_kernel rt_cuda_dropout = { .run = run_dropout };

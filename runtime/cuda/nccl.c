@@ -15,7 +15,11 @@ enum {
 	NCCL_REMOTE_ERROR = 6,
 	NCCL_IN_PROGRESS = 7,
 	NCCL_INT8 = 0,
+	NCCL_HALF = 6,
 	NCCL_FLOAT = 7,
+	NCCL_DOUBLE = 8,
+	NCCL_BFLOAT16 = 9,
+	NCCL_SUM = 0,
 	NCCL_AVG = 4,
 	NCCL_HAS_AVG = 21000,
 	NCCL_NONBLOCKING = 21400,
@@ -41,6 +45,7 @@ struct nccl_api {
 	int (*finalize)(void *);
 	int (*all_reduce)(const void *, void *, size_t, int, int, void *, cu_stream);
 	int (*all_gather)(const void *, void *, size_t, int, void *, cu_stream);
+	int (*reduce_scatter)(const void *, void *, size_t, int, int, void *, cu_stream);
 	int (*send)(const void *, size_t, int, int, void *, cu_stream);
 	int (*recv)(void *, size_t, int, int, void *, cu_stream);
 	int (*group_start)(void);
@@ -59,6 +64,7 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM_OPT(nccl_api, finalize, ncclCommFinalize),
 	GT_DLSYM(nccl_api, all_reduce, ncclAllReduce),
 	GT_DLSYM(nccl_api, all_gather, ncclAllGather),
+	GT_DLSYM(nccl_api, reduce_scatter, ncclReduceScatter),
 	GT_DLSYM(nccl_api, send, ncclSend),
 	GT_DLSYM(nccl_api, recv, ncclRecv),
 	GT_DLSYM(nccl_api, group_start, ncclGroupStart),
@@ -373,6 +379,11 @@ int rt_nccl_version(const struct rt_nccl *n)
 	return n->version;
 }
 
+struct rt_comm *rt_nccl_group(const struct rt_nccl *n)
+{
+	return n->group;
+}
+
 static void *at(cu_ptr p)
 {
 	return (void *)(uintptr_t)p;
@@ -413,4 +424,33 @@ int rt_nccl_all_gather(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu
 	int r = usable(n, err);
 
 	return r ? r : settle(n, n->api.all_gather(at(x), at(out), bytes, NCCL_INT8, n->comm, stream), "ncclAllGather", err);
+}
+
+static int type_of(enum rt_dtype type)
+{
+	return type == RT_BF16 ? NCCL_BFLOAT16 : type == RT_F16 ? NCCL_HALF : NCCL_FLOAT;
+}
+
+int rt_nccl_sum(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, enum rt_dtype type, cu_stream stream, struct gt_err *err)
+{
+	int r = usable(n, err);
+
+	return r ? r : settle(n, n->api.all_reduce(at(x), at(out), (size_t)count, type_of(type), NCCL_SUM, n->comm, stream),
+			      "ncclAllReduce", err);
+}
+
+int rt_nccl_sum_double(struct rt_nccl *n, cu_ptr x, cu_stream stream, struct gt_err *err)
+{
+	int r = usable(n, err);
+
+	return r ? r : settle(n, n->api.all_reduce(at(x), at(x), 1, NCCL_DOUBLE, NCCL_SUM, n->comm, stream), "ncclAllReduce", err);
+}
+
+int rt_nccl_reduce_scatter(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, enum rt_dtype type, cu_stream stream,
+			   struct gt_err *err)
+{
+	int r = usable(n, err);
+
+	return r ? r : settle(n, n->api.reduce_scatter(at(x), at(out), (size_t)count, type_of(type), NCCL_SUM, n->comm, stream),
+			      "ncclReduceScatter", err);
 }

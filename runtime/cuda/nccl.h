@@ -9,6 +9,7 @@
  * NCCL_COMM_BLOCKING=1 disables it). Code that waits for the device calls rt_nccl_watch() repeatedly.
  */
 #include "runtime/cuda/driver.h"
+#include "runtime/runtime.h"
 #include "runtime/transport/comm.h"
 
 struct rt_nccl;
@@ -29,6 +30,7 @@ int rt_nccl_version(const struct rt_nccl *n); /* 22809 is 2.28.9 */
  * that collectives on the device end.
  */
 int rt_nccl_watch(struct rt_nccl *n, double waited_s, struct gt_err *err);
+struct rt_comm *rt_nccl_group(const struct rt_nccl *n);
 
 /* These calls only enqueue and may be captured. */
 /* out (count) = mean over the ranks of x (count), device floats; may be in place. */
@@ -37,4 +39,11 @@ int rt_nccl_mean(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, cu_stre
 int rt_nccl_all_to_all(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu_stream stream, struct gt_err *err);
 /* out + i*bytes receives the `bytes` of rank i. In place if x is the own part of out. */
 int rt_nccl_all_gather(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu_stream stream, struct gt_err *err);
+/* out (count) = sum over the ranks of x (count), with the same bits in all ranks; may be in place. type: f32, bf16, f16. */
+int rt_nccl_sum(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, enum rt_dtype type, cu_stream stream, struct gt_err *err);
+/* The same for one double in place. */
+int rt_nccl_sum_double(struct rt_nccl *n, cu_ptr x, cu_stream stream, struct gt_err *err);
+/* out (count) = the own block of the sum over the ranks of x (ranks*count). */
+int rt_nccl_reduce_scatter(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, enum rt_dtype type, cu_stream stream,
+			   struct gt_err *err);
 #endif

@@ -8,7 +8,6 @@
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
 #include "runtime/cuda/timing.h"
-#include "runtime/ddp/ddp.h"
 
 static void update(struct rt_program *p, const struct update_group *g)
 {
@@ -24,6 +23,17 @@ static void update(struct rt_program *p, const struct update_group *g)
 const struct rt_cuda_kernel rt_cuda_sgd = { .update = RT_K_sgd }, rt_cuda_adamw = { .update = RT_K_adamw },
 			    rt_cuda_adamw8 = { .update = RT_K_adamw }, rt_cuda_grad_norm = { 0 };
 
+/* Sums the squares of all gradients over the tensor parallel ranks. Returns the address of the sum. */
+static cu_ptr total_squares(struct rt_engine *e, cu_ptr part, int n)
+{
+	struct gt_err err = {0};
+
+	RT_LAUNCH(e, RT_K_total, 1, 1, 1024, 1, 0, &part, &part, &n);
+	if (!e->r)
+		rt_launch_result(e, rt_nccl_sum_double(e->tensor, part, e->stream, &err), &err);
+	return part;
+}
+
 /* Computes the norm of all gradients with the tables of the updates. */
 static void measure(struct rt_engine *e)
 {
@@ -36,6 +46,10 @@ static void measure(struct rt_engine *e)
 		RT_LAUNCH(e, RT_K_squares, g->n_chunks, 1, 256, 1, 0, &at, &g->tensors, &g->chunks);
 		at += (cu_ptr)g->n_chunks * sizeof(double);
 		n += g->n_chunks;
+	}
+	if (e->tensor) {
+		part = total_squares(e, part, n);
+		n = 1;
 	}
 	RT_LAUNCH(e, RT_K_clip, 1, 1, 1024, 1, 0, &norm, &part, &n, &step);
 }
@@ -64,6 +78,19 @@ static void wait_for_bucket(struct rt_engine *e, int k)
 			 &err);
 }
 
+static void run_collective(struct rt_program *p, const struct rt_call *c)
+{
+	struct rt_engine *e = p->state;
+	struct gt_err err = {0};
+
+	if (c->op->collective == RT_GROUP_CALL)
+		rt_launch_result(e, rt_comms_call(e, c, &err), &err);
+	else if (c->op->collective == RT_BUCKET_START)
+		start_bucket(p, c->attr.bucket);
+	else
+		wait_for_bucket(e, c->attr.bucket);
+}
+
 void rt_engine_run_call(struct rt_program *p, int i, struct rt_run *run)
 {
 	const struct rt_call *c = p->plan.ir.calls[i];
@@ -73,10 +100,8 @@ void rt_engine_run_call(struct rt_program *p, int i, struct rt_run *run)
 	if (p->opt.debug.poison && !rt_is_update(c))
 		rt_run_poison(p, i, e->eval && !e->infers);
 	if (c->op->collective) {
-		if (c->op->collective == RT_BUCKET_START && !e->r)
-			start_bucket(p, c->attr.bucket);
-		else if (!e->r)
-			wait_for_bucket(e, c->attr.bucket);
+		if (!e->r)
+			run_collective(p, c);
 		return;
 	}
 	if (c->phase == RT_PHASE_GRADIENT) {
@@ -197,6 +222,7 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 	if (r)
 		return r;
 	p->stale = false;
+	rt_comms_ran(e, false);
 	if (run && p->scale.on)
 		rt_scaler_check(p);
 	if (p->plan.loss)
@@ -246,8 +272,11 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	if (!e->initial_scales)
 		graph = e->plain && run->update && e->s->early[add] ? e->s->early[add] : e->s->backward[add][run->update];
 	r = replay(p, graph, e->s->n_forward, e->s->n_backward, how, err);
-	if (r || !run->update)
+	if (r)
 		return r;
+	rt_comms_ran(e, true);
+	if (!run->update)
+		return 0;
 	r = rt_launch_calls(p, e->s->n_backward, e->s->n_measure, how, err);
 	if (r)
 		return r;
@@ -327,10 +356,9 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 	}
 	if (r)
 		return r;
-	if (e->nccl)
-		rt_comm_arrive(p->opt.ranks.comm);
+	rt_comms_arrive(e);
 	r = rt_engine_await(e, e->loss_ready, err);
-	if (!r && timed && e->nccl)
+	if (!r && timed && rt_engine_has_ranks(e))
 		r = rt_engine_drain(e, err);
 	if (!r && timed)
 		r = rt_timing_collect(e->timing, p, run, t0, err);

@@ -84,6 +84,16 @@ static uint64_t hash_of(const struct rt_plan *plan, int dim, uint64_t hash)
 	return hash;
 }
 
+int rt_groups_agree(const struct rt_options *opt, const struct rt_plan *plans, int n, int dim, struct gt_err *err)
+{
+	struct rt_comm *comm = rt_groups_comm(opt, dim);
+	uint64_t hash = hash_of_options(opt);
+
+	for (int s = 0; s < n; s++)
+		hash = hash_of(&plans[s], dim, hash);
+	return comm ? rt_comm_agree(comm, hash, "the split of the model", err) : 0;
+}
+
 static int open_group(struct group *k, struct rt_comm *comm, int threads, struct gt_err *err)
 {
 	int r = rt_window_map(comm, 2 * k->place_bytes, false, &k->window, err);
@@ -121,16 +131,13 @@ int rt_groups_new(const struct rt_options *opt, const struct rt_plan *plans, int
 	for (int d = 0; d < RT_DIMS; d++) {
 		struct rt_comm *comm = rt_groups_comm(opt, d);
 		struct group *k = &g->group[d];
-		uint64_t hash = hash_of_options(opt);
 		int r;
 
-		for (int s = 0; s < n; s++) {
+		for (int s = 0; s < n; s++)
 			k->place_bytes = GT_MAX(k->place_bytes, largest_place(&plans[s], d));
-			hash = hash_of(&plans[s], d, hash);
-		}
 		if (!comm || (d == RT_DIM_DATA && !k->place_bytes))
 			continue;
-		r = rt_comm_agree(comm, hash, "the split of the model", err);
+		r = rt_groups_agree(opt, plans, n, d, err);
 		if (r)
 			return r;
 		r = open_group(k, comm, threads, err);

@@ -14,6 +14,9 @@ struct rt_groups;
 struct rt_comm *rt_groups_comm(const struct rt_options *opt, int dim);
 /* Returns the memory that rt_groups_new() would allocate for this plan. */
 uint64_t rt_groups_plan_bytes(const struct rt_options *opt, const struct rt_plan *plan);
+/* Fails in all ranks of the dimension's group unless they have the same options and collectives. Does nothing without a
+ * group. plans: of all batch shapes. Collective over the group. */
+int rt_groups_agree(const struct rt_options *opt, const struct rt_plan *plans, int n, int dim, struct gt_err *err);
 /* plans: of all batch shapes. *ret stays NULL if no call is a collective of a group. Collective over each group: fails
  * unless all its ranks have the same collectives. */
 int rt_groups_new(const struct rt_options *opt, const struct rt_plan *plans, int n, int threads, struct rt_groups **ret,

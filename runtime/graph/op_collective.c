@@ -50,6 +50,7 @@ static void block_gradient(struct rt_ad *ad, const struct rt_call *c)
 const struct rt_op rt_op_all_reduce = {
 	.id = RT_OP_ALL_REDUCE,
 	.name = "all_reduce",
+	.keeps_type = true,
 	.inplace = RT_INPLACE(0, 0) | RT_INPLACE(1, 1) | RT_INPLACE(2, 2) | RT_INPLACE(3, 3) | RT_INPLACE(4, 4) |
 		   RT_INPLACE(5, 5) | RT_INPLACE(6, 6) | RT_INPLACE(7, 7),
 	.collective = RT_GROUP_CALL,
@@ -63,17 +64,20 @@ const struct rt_op rt_op_replicate = {
 const struct rt_op rt_op_all_gather = {
 	.id = RT_OP_ALL_GATHER,
 	.name = "all_gather",
+	.keeps_type = true,
 	.collective = RT_GROUP_CALL,
 	.gradient = all_gather_gradient,
 };
 const struct rt_op rt_op_reduce_scatter = {
 	.id = RT_OP_REDUCE_SCATTER,
 	.name = "reduce_scatter",
+	.keeps_type = true,
 	.collective = RT_GROUP_CALL,
 	.gradient = block_gradient,
 };
 const struct rt_op rt_op_own_rows = {
 	.id = RT_OP_OWN_ROWS,
 	.name = "own_rows",
+	.keeps_type = true,
 	.gradient = block_gradient,
 };

@@ -71,13 +71,13 @@
 	X(ADAMW, adamw, BOTH) \
 	X(ADAMW8, adamw8, BOTH) \
 	X(MASK, mask, CPU) \
-	X(SOFTMAX_PART, softmax_part, CPU) \
-	X(CROSS_ENTROPY_PARTS, cross_entropy_parts, CPU) \
+	X(SOFTMAX_PART, softmax_part, BOTH) \
+	X(CROSS_ENTROPY_PARTS, cross_entropy_parts, BOTH) \
 	X(REPLICATE, replicate, RANKS) \
 	X(ALL_REDUCE, all_reduce, RANKS) \
 	X(ALL_GATHER, all_gather, RANKS) \
 	X(REDUCE_SCATTER, reduce_scatter, RANKS) \
-	X(OWN_ROWS, own_rows, CPU) \
+	X(OWN_ROWS, own_rows, BOTH) \
 	X(SHARD_SUM, shard_sum, CPU) \
 	X(SHARD_GATHER, shard_gather, CPU) \
 	X(BUCKET_START, bucket_start, RANKS) \

@@ -33,7 +33,7 @@ static int64_t target_limit(const struct rt_call *c)
 const struct rt_op rt_op_softmax_part = {
 	.id = RT_OP_SOFTMAX_PART,
 	.name = "softmax_part",
-	.f32_out = 3,
+	.f32_out = 2,
 	.inplace = RT_INPLACE(0, 0),
 	.gradient = pass_on,
 };
@@ -41,6 +41,7 @@ const struct rt_op rt_op_cross_entropy_parts = {
 	.id = RT_OP_CROSS_ENTROPY_PARTS,
 	.name = "cross_entropy_parts",
 	.f32_out = 5,
+	.any_in = 4,
 	.index_in = 1,
 	.index_limit = target_limit,
 	.loss = true,

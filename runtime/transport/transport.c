@@ -31,6 +31,8 @@ int rt_comm_hosts(const struct rt_comm *c)
 
 int rt_comm_local_rank(const struct rt_comm *c)
 {
+	if (c->root)
+		return rt_comm_local_rank(c->root);
 	return c->star ? c->local_rank : c->local ? c->local->rank : c->rank;
 }
 

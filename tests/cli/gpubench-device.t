@@ -84,6 +84,21 @@ Gradients with a reduced-precision type are reduced between ranks in f32.
   >     $(STANDIN_DEVICES=2 vit --ranks 2 --device cuda --amp bf16)
   True
 
+Ranks that split a model on two devices train like one rank.
+
+  $ split() { STANDIN_DEVICES=4 STANDIN_SMS=1 gpu train gpt --layers 1 --width 48 --heads 2 --vocab 259 --seq 16 --batch 2 --steps 3 \
+  >     --warmup 1 --device cuda --json --quiet "$@"; }
+  $ for o in "--clip 1" "--tp 2 --clip 1" "--tp 2 --sp --clip 1"; do split $o > "split$o.json"; done
+  $ split --tp 2 --ranks 4 --batch 1 --clip 1 > splitgrid.json
+  $ python3 - <<'END'
+  > import json
+  > docs = [json.load(open(f"split{o}.json")) for o in ("--clip 1", "--tp 2 --clip 1", "--tp 2 --sp --clip 1", "grid")]
+  > print([abs(d["loss"] - docs[0]["loss"]) < 1e-4 for d in docs], [d["ranks"] for d in docs], [d["parameters"] == docs[0]["parameters"] for d in docs])
+  > print([d.get("groups", {}).get("tensor") for d in docs])
+  > END
+  [True, True, True, True] [1, 2, 2, 4] [True, True, True, True]
+  [None, {'ranks': 2, 'calls': 60, 'sent_bytes': 297984.0}, {'ranks': 2, 'calls': 124, 'sent_bytes': 340992.0}, {'ranks': 2, 'calls': 60, 'sent_bytes': 148992.0}]
+
 The loss scale is on the device; a checkpoint contains it.
 
   $ half() { STANDIN_SMS=1 gpu train bert --layers 1 --width 48 --heads 3 --vocab 61 --seq 17 --batch 2 --warmup 1 --amp fp16 \

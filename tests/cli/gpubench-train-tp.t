@@ -54,9 +54,6 @@ Bad splits end before any work with both numbers.
   $ gpubench train mlp --ranks 3 --tp 3 --quiet
   gpubench: rank *: fc0: 1024 columns cannot be divided among 3 tensor parallel ranks (glob)
   [64]
-  $ gpubench $T --ranks 2 --tp 2 --device cuda
-  gpubench: --tp needs --device cpu: the device has no kernels for split layers
-  [64]
   $ gpubench $T --ranks 4 --tp 2 --balance
   gpubench: --balance and --tp exclude each other
   [64]

@@ -31,7 +31,7 @@
 #define JOINING (-1L)
 
 enum { OK = 0, INVALID = 4, BUSY = 7 };
-enum { INT8 = 0, FLOAT = 7, AVG = 4 };
+enum { INT8 = 0, HALF = 6, FLOAT = 7, DOUBLE = 8, BFLOAT16 = 9, SUM = 0, AVG = 4 };
 
 struct unique_id {
 	char internal[128];
@@ -252,20 +252,21 @@ int ncclCommAbort(void *comm)
 /* ---- collectives ---- */
 struct op {
 	struct comm *comm;
-	enum { MEAN, GATHER, EXCHANGE } kind;
+	enum { REDUCE, GATHER, EXCHANGE, SCATTER } kind;
 	const char *x;
 	char *out;
-	size_t bytes;		     /* bytes of a rank; exchange: bytes of each pair */
+	int type, mean;		     /* of a sum: type of the elements, and whether it is divided by the number of ranks */
+	size_t bytes;		     /* bytes of a rank; exchange: bytes of each pair; scatter: bytes of a block */
 	const char *send[RANKS];     /* exchange */
 	char *recv[RANKS];
 	size_t at;
 	int stage, round;
 };
 
-/* Bytes of one round. An exchange has a slot in its part for each rank. */
+/* Bytes of one round. An exchange and a scatter have a slot in their part for each rank. */
 static size_t share(const struct op *o)
 {
-	size_t room = o->kind == EXCHANGE ? CHUNK / RANKS : CHUNK;
+	size_t room = o->kind == EXCHANGE || o->kind == SCATTER ? CHUNK / RANKS : CHUNK;
 
 	return o->bytes - o->at < room ? o->bytes - o->at : room;
 }
@@ -274,12 +275,72 @@ static void bring(const struct op *o, size_t n)
 {
 	char *mine = o->comm->hall->part[o->comm->rank];
 
-	if (o->kind != EXCHANGE) {
-		memcpy(mine, o->x + o->at, n);
-		return;
-	}
-	for (int k = 0; k < o->comm->ranks; k++)
+	for (int k = 0; k < o->comm->ranks && o->kind == EXCHANGE; k++)
 		memcpy(mine + k * (CHUNK / RANKS), o->send[k] + o->at, n);
+	for (int k = 0; k < o->comm->ranks && o->kind == SCATTER; k++)
+		memcpy(mine + k * (CHUNK / RANKS), o->x + (size_t)k * o->bytes + o->at, n);
+	if (o->kind == REDUCE || o->kind == GATHER)
+		memcpy(mine, o->x + o->at, n);
+}
+
+static size_t size_of(int type)
+{
+	return type == DOUBLE ? 8 : type == FLOAT ? 4 : 2;
+}
+
+static double value_at(const char *p, int type)
+{
+	uint16_t bits;
+	_Float16 half;
+	double wide;
+	float f;
+
+	switch (type) {
+	case DOUBLE:
+		memcpy(&wide, p, sizeof(wide));
+		return wide;
+	case FLOAT:
+		memcpy(&f, p, sizeof(f));
+		return f;
+	case HALF:
+		memcpy(&half, p, sizeof(half));
+		return half;
+	default:
+		memcpy(&bits, p, sizeof(bits));
+		memcpy(&f, &(uint32_t){ (uint32_t)bits << 16 }, sizeof(f));
+		return f;
+	}
+}
+
+/* Rounds to nearest even. */
+static void put_value(char *p, int type, double x)
+{
+	float f = (float)x;
+	_Float16 half = (_Float16)x;
+	uint32_t word;
+	uint16_t bits;
+
+	memcpy(&word, &f, sizeof(word));
+	bits = (uint16_t)(f != f ? 0x7fc0 : (word + 0x7fff + (word >> 16 & 1)) >> 16);
+	memcpy(p, type == DOUBLE ? (void *)&x : type == FLOAT ? (void *)&f : type == HALF ? (void *)&half : (void *)&bits,
+	       size_of(type));
+}
+
+/* f32 sums are rounded after each rank, in rank order. The others are rounded once. */
+static void sum_up(const struct op *o, size_t from, size_t n)
+{
+	const struct comm *c = o->comm;
+	size_t each = size_of(o->type);
+
+	for (size_t i = 0; i < n; i += each) {
+		double sum = 0;
+
+		for (int k = 0; k < c->ranks; k++) {
+			sum += value_at(c->hall->part[k] + from + i, o->type);
+			sum = o->type == FLOAT ? (float)sum : sum;
+		}
+		put_value(o->out + o->at + i, o->type, o->mean ? (o->type == FLOAT ? (float)sum / (float)c->ranks : sum / c->ranks) : sum);
+	}
 }
 
 static void take(const struct op *o, size_t n)
@@ -290,16 +351,10 @@ static void take(const struct op *o, size_t n)
 		memmove(o->out + (size_t)k * o->bytes + o->at, c->hall->part[k], n);
 	for (int k = 0; k < c->ranks && o->kind == EXCHANGE; k++)
 		memcpy(o->recv[k] + o->at, c->hall->part[k] + c->rank * (CHUNK / RANKS), n);
-	for (size_t i = 0; i < n / 4 && o->kind == MEAN; i++) {
-		float sum = 0, v;
-
-		for (int k = 0; k < c->ranks; k++) {
-			memcpy(&v, c->hall->part[k] + 4 * i, sizeof(v));
-			sum += v;
-		}
-		sum /= (float)c->ranks;
-		memcpy(o->out + o->at + 4 * i, &sum, sizeof(sum));
-	}
+	if (o->kind == REDUCE)
+		sum_up(o, 0, n);
+	if (o->kind == SCATTER)
+		sum_up(o, (size_t)c->rank * (CHUNK / RANKS), n);
 }
 
 /* write, all have written, read, all have read, and again for the next part */
@@ -363,7 +418,7 @@ static void note_buffers(const struct op *o)
 
 static void record(const struct op *o, const void *stream)
 {
-	static const char *const names[] = { "ncclAllReduce", "ncclAllGather", "ncclGroupEnd" };
+	static const char *const names[] = { "ncclAllReduce", "ncclAllGather", "ncclGroupEnd", "ncclReduceScatter" };
 
 	if (o->kind != EXCHANGE)
 		standin_record("%s s%u %s -> %s, %zu bytes", names[o->kind], standin_stream(stream), standin_at(o->x),
@@ -390,9 +445,16 @@ static int give(struct op *o, void *stream)
 
 int ncclAllReduce(const void *x, void *out, size_t n, int type, int op, void *comm, void *stream)
 {
-	struct op o = { .comm = comm, .kind = MEAN, .x = x, .out = out, .bytes = 4 * n };
+	struct op o = { .comm = comm, .kind = REDUCE, .x = x, .out = out, .type = type, .mean = op == AVG, .bytes = size_of(type) * n };
 
-	return type != FLOAT || op != AVG ? INVALID : give(&o, stream);
+	return (type < HALF || type > BFLOAT16) || (op != AVG && op != SUM) ? INVALID : give(&o, stream);
+}
+
+int ncclReduceScatter(const void *x, void *out, size_t n, int type, int op, void *comm, void *stream)
+{
+	struct op o = { .comm = comm, .kind = SCATTER, .x = x, .out = out, .type = type, .bytes = size_of(type) * n };
+
+	return (type < HALF || type > BFLOAT16) || op != SUM ? INVALID : give(&o, stream);
 }
 
 int ncclAllGather(const void *x, void *out, size_t n, int type, void *comm, void *stream)

@@ -426,7 +426,7 @@ END_TEST
 int main(int argc, char **argv)
 {
 	static int (*const child[])(const char *what) = { child_memory, child_ranks, child_driver, child_own, child_compressed,
-							child_eight, child_trace, child_outputs };
+							child_eight, child_trace, child_outputs, child_tensor };
 	Suite *s;
 	TCase *tc, *images, *ranks, *driver;
 	SRunner *sr;
@@ -469,6 +469,7 @@ int main(int argc, char **argv)
 		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 7);
 		tcase_add_loop_test(tc, cards_with_less_shared_memory_compute_the_same, 0, 10);
 		add_ranks_tests(ranks);
+		add_tensor_tests(ranks);
 		add_driver_tests(driver, images);
 		add_memory_tests(tc, images);
 		add_own_tests(tc);

@@ -44,4 +44,8 @@ void add_trace_tests(TCase *tc, TCase *slow);
 /* cuda_ranks.c: ranks on devices. Returns -1 for an unknown name. */
 int child_ranks(const char *what);
 void add_ranks_tests(TCase *tc);
+
+/* cuda_tensor.c: ranks that split a model. Returns -1 for an unknown name. */
+int child_tensor(const char *what);
+void add_tensor_tests(TCase *tc);
 #endif

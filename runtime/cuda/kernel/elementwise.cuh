@@ -107,25 +107,26 @@ RT_DEVICE uint64_t batch_of(const struct rt_update_step *h)
 }
 
 template <class T>
-RT_DEVICE void dropout_body(int64_t n, uint64_t stream, uint32_t limit, float scale, const T *x, T *y, int add,
+RT_DEVICE void dropout_body(int64_t n, int64_t first, uint64_t stream, uint32_t limit, float scale, const T *x, T *y, int add,
 			    const struct rt_update_step *h)
 {
 	uint64_t batch = batch_of(h);
 	uint32_t key[4] = { (uint32_t)batch, (uint32_t)(batch >> 32), (uint32_t)stream, (uint32_t)(stream >> 32) };
 
 	philox(key, h->draws[0], h->draws[1]);
-	map(n, x, NONE, y, add, [=](int64_t i, float v, float) {
+	map(n, x, NONE, y, add, [=](int64_t at, float v, float) {
+		int64_t i = first + at;
 		uint32_t r = mix(mix((uint32_t)i ^ key[0]) ^ (key[1] + (uint32_t)(i >> 32)));
 
 		return r >= limit ? v * scale : 0;
 	});
 }
 
-/* y (n) = or += scale x (n), or 0 where the element's 32 random bits are below limit. Same as the CPU:
- * runtime/math/simd_nn.h. */
-RT_TYPED(dropout, (int64_t n, uint64_t stream, uint32_t limit, float scale, const T *x, T *y, int add,
+/* y (n) = or += scale x (n), or 0 where the element's 32 random bits are below limit. first: index of x[0] in a tensor
+ * that ranks split. Same as the CPU: runtime/math/simd_nn.h. */
+RT_TYPED(dropout, (int64_t n, int64_t first, uint64_t stream, uint32_t limit, float scale, const T *x, T *y, int add,
 		const struct rt_update_step *h),
-	dropout_body(n, stream, limit, scale, x, y, add, h))
+	dropout_body(n, first, stream, limit, scale, x, y, add, h))
 
 template <class T, int W> RT_DEVICE void add_part(int64_t n, int64_t part, const T *a, const T *b, T *y)
 {

@@ -6,33 +6,50 @@
  */
 #include "common.cuh"
 
+/* Returns the row of the table for an id. The table has the v rows from `first` on; -1: another rank has the row. */
+RT_DEVICE int row_of(int id, int first, int v)
+{
+	int row = id - first;
+
+	return row >= 0 && row < v ? row : -1;
+}
+
 template <class T, int W>
-RT_DEVICE void embed(T *y, const int *ids, const T *table, const T *positions, int64_t rows, int len, int cols)
+RT_DEVICE void embed(T *y, const int *ids, const T *table, const T *positions, int64_t rows, int len, int cols, int first, int v)
 {
 	int64_t per_row = cols / W;
-	float v[W], w[W];
+	float x[W], p[W];
 
 	for (int64_t i = global_thread(); i < rows * per_row; i += global_threads()) {
 		int64_t row = i / per_row, c = i % per_row * W;
+		int at = row_of(ids[row], first, v);
 
-		get<W>(v, table + (int64_t)ids[row] * cols + c);
+		if (at >= 0)
+			get<W>(x, table + (int64_t)at * cols + c);
+		for (int k = 0; at < 0 && k < W; k++)
+			x[k] = 0;
 		if (positions)
-			get<W>(w, positions + row % len * cols + c);
+			get<W>(p, positions + row % len * cols + c);
 		for (int k = 0; positions && k < W; k++)
-			v[k] += w[k];
-		put<W>(y + row * cols + c, v);
+			x[k] += p[k];
+		put<W>(y + row * cols + c, x);
 	}
 }
 
-/* y (rows,C) = table[ids (rows)] + positions[row % len]; positions may be NULL */
-RT_TYPED(embedding, (T *y, const int *ids, const T *table, const T *positions, int64_t rows, int len, int cols),
-	RT_WIDE(cols % wide<T>::n == 0, embed, (y, ids, table, positions, rows, len, cols)))
+/* y (rows,C) = table[ids (rows) - first] + positions[row % len]; positions may be NULL. The table has v rows; the row of
+ * another id is zero. */
+RT_TYPED(embedding, (T *y, const int *ids, const T *table, const T *positions, int64_t rows, int len, int cols, int first, int v),
+	RT_WIDE(cols % wide<T>::n == 0, embed, (y, ids, table, positions, rows, len, cols, first, v)))
 
-/* count (V), initially 0: number of occurrences of each id. */
-RT_KERNEL rt_ids_count(int *count, const int *ids, int64_t n)
+/* count (V), initially 0: number of occurrences of each id from `first` on. */
+RT_KERNEL rt_ids_count(int *count, const int *ids, int64_t n, int first, int v)
 {
-	for (int64_t i = global_thread(); i < n; i += global_threads())
-		atomicAdd(&count[ids[i]], 1);
+	for (int64_t i = global_thread(); i < n; i += global_threads()) {
+		int at = row_of(ids[i], first, v);
+
+		if (at >= 0)
+			atomicAdd(&count[at], 1);
+	}
 }
 
 /* start (V+1) = exclusive sums of count (V); count becomes a copy of start. One block of 1024. */
@@ -65,17 +82,21 @@ RT_KERNEL_1024 rt_ids_start(int *start, int *count, int v)
 }
 
 /* place (n): the positions of each id, in its segment, in any order. cursor is initially a copy of start. */
-RT_KERNEL rt_ids_fill(int *place, int *cursor, const int *ids, int64_t n)
+RT_KERNEL rt_ids_fill(int *place, int *cursor, const int *ids, int64_t n, int first, int v)
 {
-	for (int64_t i = global_thread(); i < n; i += global_threads())
-		place[atomicAdd(&cursor[ids[i]], 1)] = (int)i;
+	for (int64_t i = global_thread(); i < n; i += global_threads()) {
+		int at = row_of(ids[i], first, v);
+
+		if (at >= 0)
+			place[atomicAdd(&cursor[at], 1)] = (int)i;
+	}
 }
 
 /* sorted (n): the same with each segment in ascending order */
-RT_KERNEL rt_ids_rank(int *sorted, const int *place, const int *start, const int *ids, int64_t n)
+RT_KERNEL rt_ids_rank(int *sorted, const int *place, const int *start, const int *ids, int first, int v)
 {
-	for (int64_t i = global_thread(); i < n; i += global_threads()) {
-		int mine = place[i], id = ids[mine], rank = 0;
+	for (int64_t i = global_thread(); i < start[v]; i += global_threads()) {
+		int mine = place[i], id = ids[mine] - first, rank = 0;
 
 		for (int k = start[id]; k < start[id + 1]; k++)
 			rank += place[k] < mine;

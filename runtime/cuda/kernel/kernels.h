@@ -7,13 +7,13 @@
 	X(saxpy) X(narrow_bf16) X(narrow_f16) X(widen_bf16) X(widen_f16) X(fold) X(mean) \
 	X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(adamw8) X(sgd) \
 	X(scaler_begin) X(scaler_check) X(scaler_judge) X(scaler_end) \
-	X(squares) X(clip) X(channel_running) X(channel_bwd_stats) X(channel_move) X(fp8_begin) X(fp8_renew) \
+	X(squares) X(total) X(clip) X(channel_running) X(channel_bwd_stats) X(channel_move) X(fp8_begin) X(fp8_renew) \
 	X(word_sums) X(count_targets) X(kept_begin) X(kept_settle) \
 	X(code_feed) X(code_scale) X(code_encode) X(code_sum) X(code_decode) \
 	X(lowrank_p) X(lowrank_orthonormal) X(lowrank_q) X(lowrank_fold) X(lowrank_expand) X(lowrank_keep)
 #define RT_KERNELS_TYPED(X)                                                                                            \
 	X(act) X(act_bwd) X(add) X(bias_act) X(norm) X(norm_bwd) X(column_sums) X(dot) X(embedding) X(embedding_bwd)   \
-	X(positions_bwd) X(cross_entropy) X(scale) X(sum_up) X(odd) X(attention_delta)             \
+	X(positions_bwd) X(cross_entropy) X(softmax_part) X(parts_loss) X(scale) X(sum_up) X(odd) X(attention_delta)         \
 	X(channel_sums) X(channel_stats) X(channel_affine) X(channel_bwd_sums) X(channel_bwd) X(max_pool) X(avg_pool)  \
 	X(pool_bwd) X(pad) X(middle_sum) X(middle_spread) X(pixels) X(fold_norm) X(filter_in) X(filter_out) X(cast8)          \
 	X(mul) X(affine) X(dropout) X(softmax) X(softmax_bwd) X(rows_reduce) X(rows_max_bwd) X(middle_max) X(middle_max_bwd) \

@@ -119,3 +119,98 @@ RT_TYPED(cross_entropy, (const T *logits, int64_t ld, const T *bias, T *grad, in
 		float *losses, int64_t rows, int cols, int fill, const int *count, const struct rt_update_step *step, int keep),
 	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, fill,
 		step->loss_scale / (float)*count, keep))
+
+/* ---- logits whose columns the ranks of a group split: graph/op_vocabulary.c ---- */
+/* One block per row. The target's logit is read before a barrier, because y may be x. */
+template <class T, int W> RT_DEVICE void softmax_part_row(const T *x, T *y, float *stats, int target, int cols, float *sh)
+{
+	float v[W], top = -INFINITY, sum = 0, max;
+	int step = blockDim.x * W;
+
+	if (!threadIdx.x)
+		stats[1] = target >= 0 && target < cols ? as_float(x[target]) : 0;
+	for (int c = threadIdx.x * W; c < cols; c += step) {
+		get<W>(v, x + c);
+		exp_sum_add<W>(v, top, sum);
+	}
+	max = block_max(top, sh);
+	sum = block_sum(top == max ? sum : sum * expf(top - max), sh);
+	if (!threadIdx.x)
+		stats[0] = max + logf(sum);
+	for (int c = threadIdx.x * W; c < cols; c += step) {
+		get<W>(v, x + c);
+		for (int k = 0; k < W; k++)
+			v[k] = exp_fast(v[k] - max) / sum;
+		put<W>(y + c, v);
+	}
+}
+
+template <class T>
+RT_DEVICE void softmax_part_body(const T *x, T *y, float *stats, const int *targets, int first, int cols)
+{
+	__shared__ float sh[32];
+	int64_t row = blockIdx.x;
+	int target = targets[row] == IGNORE ? -1 : targets[row] - first;
+
+	RT_WIDE(cols % wide<T>::n == 0, softmax_part_row, (x + row * cols, y + row * cols, stats + 2 * row, target, cols, sh));
+}
+
+/* y (rows,cols) = softmax(x) of the own columns, which start at `first`; y may be x. stats (rows,2): their log-sum-exp, and
+ * the target's logit or 0. Grid: rows. */
+RT_TYPED(softmax_part, (const T *x, T *y, float *stats, const int *targets, int first, int cols),
+	softmax_part_body(x, y, stats, targets, first, cols))
+
+/* Parts of the logits: their number, the own one, and where its columns start. */
+struct logit_parts {
+	int n, own, first, cols;
+};
+
+/* Returns the log-sum-exp of a row over all parts, and the target's logit. The order of the sums is the same in all ranks. */
+RT_DEVICE float join_row(const float *stats, int64_t rows, int64_t row, int parts, float *picked)
+{
+	float max = -INFINITY, sum = 0, own = 0;
+
+	for (int i = 0; i < parts; i++)
+		max = fmaxf(max, stats[2 * (i * rows + row)]);
+	for (int i = 0; i < parts; i++) {
+		sum += expf(stats[2 * (i * rows + row)] - max);
+		own += stats[2 * (i * rows + row) + 1];
+	}
+	*picked = own;
+	return max + logf(sum);
+}
+
+template <class T, int W>
+RT_DEVICE void parts_gradient_row(const T *probs, T *grad, float factor, int target, float scale, int cols)
+{
+	float v[W];
+
+	for (int c = threadIdx.x * W; c < cols; c += blockDim.x * W) {
+		get<W>(v, probs + c);
+		for (int k = 0; k < W; k++)
+			v[k] = v[k] * factor - (c + k == target ? scale : 0);
+		put<W>(grad + c, v);
+	}
+}
+
+template <class T>
+RT_DEVICE void parts_loss_body(const T *probs, T *grad, float *losses, const int *targets, const float *stats, int64_t rows,
+			       struct logit_parts p, float scale)
+{
+	int64_t row = blockIdx.x, at = row * p.cols;
+	bool counts = targets[row] != IGNORE;
+	float picked, lse = join_row(stats, rows, row, p.n, &picked);
+	float factor = counts ? scale * expf(stats[2 * (p.own * rows + row)] - lse) : 0;
+
+	if (!threadIdx.x)
+		losses[row] = counts ? lse - picked : 0;
+	if (grad)
+		RT_WIDE(p.cols % wide<T>::n == 0, parts_gradient_row,
+			(probs + at, grad + at, factor, counts ? targets[row] - p.first : -1, scale, p.cols));
+}
+
+/* losses (rows); grad (rows,cols) = loss scale / count * (softmax over all parts - target) of the own columns, NULL or in
+ * place. probs, stats (parts rows,2): from softmax_part. Grid: rows. */
+RT_TYPED(parts_loss, (const T *probs, T *grad, float *losses, const int *targets, const float *stats, int64_t rows,
+		struct logit_parts p, const int *count, const struct rt_update_step *step),
+	parts_loss_body(probs, grad, losses, targets, stats, rows, p, step->loss_scale / (float)*count))

@@ -142,7 +142,7 @@ template <class S> RT_DEVICE S own_squares(const struct rt_update_tensor *t, int
 	return sum;
 }
 
-/* part[block] = squares of the chunk's gradients. With a large loss scale the squares overflow float. */
+/* part[block] = norm_share times the squares of the chunk's gradients. With a large loss scale the squares overflow float. */
 RT_KERNEL rt_squares(double *part, const struct rt_update_tensor *tensors, const struct rt_update_chunk *chunks)
 {
 	const struct rt_update_chunk chunk = chunks[blockIdx.x];
@@ -154,7 +154,19 @@ RT_KERNEL rt_squares(double *part, const struct rt_update_tensor *tensors, const
 		sum = own_squares<double>(&t, chunk.start, end);
 	sum = block_sum_double(sum);
 	if (!threadIdx.x)
-		part[blockIdx.x] = sum;
+		part[blockIdx.x] = sum * (double)t.norm_share;
+}
+
+/* total = sum of part (n). One block of 1024. */
+RT_KERNEL_1024 rt_total(double *total, const double *part, int n)
+{
+	double sum = 0;
+
+	for (int i = threadIdx.x; i < n; i += 1024)
+		sum += part[i];
+	sum = block_sum_double(sum);
+	if (!threadIdx.x)
+		*total = sum;
 }
 
 /* norm[0] = norm of all gradients, norm[1] = their factor in updates, as torch.nn.utils.clip_grad_norm_. One block of

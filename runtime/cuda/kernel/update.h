@@ -16,7 +16,8 @@ struct rt_update_tensor {
 	int64_t n;
 	int32_t gradient_type;		  /* RT_UPDATE_F32, _BF16 or _F16 */
 	int32_t narrow_param;		  /* the parameter has that type too, without an f32 value: stochastic rounding */
-	int32_t half_copy, pad;		  /* the copy is f16 */
+	int32_t half_copy;		  /* the copy is f16 */
+	float norm_share;		  /* factor of its squares in the norm: 1 / ranks that each count the same tensor */
 	uint64_t stream;		  /* selects its random numbers */
 };
 struct rt_update_chunk {
