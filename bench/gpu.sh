@@ -7,7 +7,7 @@
 #   bench/gpu.sh                    on the machine with the GPU: the most important jobs, in ten minutes with the build; lists
 #                                   the jobs that did not fit
 #   bench/gpu.sh PART…              more jobs, at most ten minutes for each part: check, workloads, sanitizer, gpt2, xl, xl-loss,
-#                                   encoders, attention, loss, image, small; or all. A result stays in $OUT until a newer run
+#                                   encoders, attention, loss, image, small, split; or all. A result stays in $OUT until a newer run
 #                                   replaces it; a failed job deletes nothing. PART_S=SECONDS is the time limit of each part, or
 #                                   of the run without parts (590)
 #   bench/gpu.sh pack BUILD FILE    on any machine: packs the build directory BUILD with its libraries into FILE (.tar.xz) for a
@@ -38,7 +38,7 @@ if [ "${1:-}" = pack ]; then
 fi
 
 PARTS=$*
-ALL="check gpt2 xl xl-loss image loss attention workloads encoders small sanitizer" # the most important job first
+ALL="check gpt2 xl xl-loss image loss attention workloads encoders small split sanitizer" # the most important job first
 for part in $PARTS; do
 	case " $ALL all " in
 	*" $part "*) ;;
@@ -288,6 +288,22 @@ part_small() { # features that must work, without a speed target
 			ours op-$function-$way 30 op $function --way $way --device cuda --json
 		done
 	done
+}
+
+split() { # name, options of gpubench: needs two GPUs
+	local name=$1
+	shift
+	if [ "$(cards)" -ge 2 ]; then
+		train "$name" 60 "$@"
+	else
+		leave_out "ours-$name" 'needs two GPUs' "gpubench train $* --device cuda"
+	fi
+}
+part_split() { # a model whose layers two GPUs split, compared with one GPU
+	local of="gpt2 --batch 8 --seq 1024 --amp bf16 --steps 20"
+	train split-one 60 $of
+	split split-tp $of --tp 2
+	split split-sp $of --tp 2 --sp
 }
 
 # The first jobs on a GPU, the most important one first.

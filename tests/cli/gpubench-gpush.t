@@ -90,6 +90,13 @@ Invalid JSON of a job only costs its row; errors of compute-sanitizer count with
   $ : > results/sanitizer-f16.txt; table | tail -1
   | compute-sanitizer: every op of each type |  | all | 4 of 4, incomplete |  |  | as far as measured | sanitizer |
 
+Jobs that need two GPUs are left out on one.
+
+  $ gpu split 2> /dev/null | grep split
+  ours-split-one	exit 0
+  ours-split-tp	left out: needs two GPUs
+  ours-split-sp	left out: needs two GPUs
+
 An interrupted check counts as far as it ran.
 
   $ for t in f32 tf32 bf16 f16 fp8; do echo '{"rows":[{"ok":true}]}' > results/check-$t.json; done
@@ -109,7 +116,7 @@ A python3 that is a script prints the place of its wheels.
 A job that cannot start prints the reason.
 
   $ "$TESTDIR/../bench/gpu.sh" nonsense
-  gpu.sh: no part nonsense: check gpt2 xl xl-loss image loss attention workloads encoders small sanitizer all
+  gpu.sh: no part nonsense: check gpt2 xl xl-loss image loss attention workloads encoders small split sanitizer all
   [1]
   $ printf '#!/bin/sh\necho no such library >&2; exit 127\n' > build/gpubench; tar -C build -cJf build.tar.xz .; "$TESTDIR/../bench/gpu.sh" check
   gpu.sh: gpubench does not run here: no such library
