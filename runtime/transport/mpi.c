@@ -150,7 +150,7 @@ static struct rt_comm *between_hosts(const struct rt_comm *c)
 		for (int k = 0; k < i; k++)
 			seen |= c->host[k] == c->host[i];
 		if (!seen)
-			across->world[at++] = i;
+			across->world[at++] = c->world[i];
 	}
 	/* their sums are already weighted */
 	for (int i = 0; i < across->size; i++)
@@ -225,12 +225,88 @@ int rt_comm_mpi(bool no_pin, struct rt_comm **ret, struct gt_err *err)
 	return 0;
 }
 
+/* ---- groups of some of the ranks ---- */
+
+static struct rt_comm *group_comm(struct rt_comm *c, const struct rt_team *team, rt_mpi_comm comm)
+{
+	struct rt_comm *g = flat_comm(c->lib, comm);
+
+	g->timeout_s = c->timeout_s;
+	for (int i = 0; i < team->n; i++)
+		g->world[i] = c->world[team->rank[i]];
+	return g;
+}
+
+/* Returns the ranks of the team on this host as ranks of c->local. */
+static struct rt_team team_here(const struct rt_comm *c, const struct rt_team *team)
+{
+	struct rt_team here = { 0 };
+
+	for (int i = 0; i < team->n; i++)
+		for (int k = 0; k < c->local->size; k++) {
+			if (rt_comm_outer_rank(c, k) != team->rank[i])
+				continue;
+			if (team->rank[i] == c->rank)
+				here.me = here.n;
+			here.rank[here.n++] = k;
+		}
+	return here;
+}
+
+/* A group on one host is a group over shared memory. */
+int rt_mpi_split(struct rt_comm *c, const struct rt_team *team, struct rt_comm **ret, struct gt_err *err)
+{
+	struct rt_team here = team_here(c, team);
+	struct rt_comm *local, *g;
+	rt_mpi_comm comm;
+	int r;
+
+	c->lib->comm_split(c->mpi_comm, team->rank[0], c->rank, &comm);
+	r = rt_shm_split(c->local, &here, &local, err);
+	if (r)
+		return r;
+	if (here.n == team->n) {
+		c->lib->comm_free(&comm);
+		*ret = local;
+		return 0;
+	}
+	g = group_comm(c, team, comm);
+	g->transport = &rt_transport_mpi;
+	g->root = rt_comm_root(c);
+	g->parent = c;
+	g->local = local;
+	g->flat = group_comm(c, team, comm);
+	r = count_hosts(g, err);
+	if (r)
+		return r;
+	several_hosts(g);
+	if (g->across)
+		g->across->timeout_s = c->timeout_s;
+	*ret = g;
+	return 0;
+}
+
+static void leave_group(struct rt_comm *c)
+{
+	rt_comm_free(c->local);
+	if (c->across)
+		c->lib->comm_free(&c->across->mpi_comm);
+	c->lib->comm_free(&c->flat->mpi_comm);
+	free(c->across);
+	free(c->flat);
+	free(c);
+}
+
 void rt_comm_free(struct rt_comm *c)
 {
 	const struct rt_mpi_lib *lib = c ? c->lib : NULL;
 
 	if (!c)
 		return;
+	if (c->root && c->local) {
+		leave_group(c);
+		return;
+	}
 	if (c->root) {
 		rt_shm_leave(c);
 		return;

@@ -31,7 +31,7 @@ static int mpi_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 	w->huge_pages = w->local->huge_pages;
 	w->base = w->local->base;
 	for (int i = 0; i < c->local->size; i++)
-		w->peer[c->local->world[i]] = w->local->peer[i];
+		w->peer[rt_comm_outer_rank(c, i)] = w->local->peer[i];
 	return 0;
 }
 
@@ -83,6 +83,8 @@ static int mpi_start(struct rt_coll *k, struct gt_err *err)
 {
 	struct parts *p = of(k);
 
+	p->up.n = p->across.n = p->down.n = k->n;
+	p->across.bytes = k->bytes;
 	p->stage = k->kind == RT_ALLREDUCE ? UP : ACROSS;
 	return rt_coll_start(p->stage == UP ? &p->up : &p->across, err);
 }
@@ -178,4 +180,5 @@ const struct rt_transport rt_transport_mpi = {
 	.alive = mpi_alive,
 	.arrive = mpi_arrive,
 	.missing_rank = mpi_missing_rank,
+	.split = rt_mpi_split,
 };

@@ -36,6 +36,15 @@ int rt_comm_local_rank(const struct rt_comm *c)
 	return c->star ? c->local_rank : c->local ? c->local->rank : c->rank;
 }
 
+int rt_comm_outer_rank(const struct rt_comm *c, int local)
+{
+	int rank = 0;
+
+	while (c->world[rank] != c->local->world[local])
+		rank++;
+	return rank;
+}
+
 struct rt_comm *rt_comm_local(struct rt_comm *c)
 {
 	return c->local ? c->local : c;
@@ -226,7 +235,7 @@ int rt_comm_set_weight(struct rt_comm *c, double weight, struct gt_err *err)
 	for (int i = 0; i < c->size; i++)
 		c->weight[i] = (float)all[i];
 	for (int i = 0; c->local && i < c->local->size; i++)
-		c->local->weight[i] = (float)all[c->local->world[i]];
+		c->local->weight[i] = (float)all[rt_comm_outer_rank(c, i)];
 	return 0;
 }
 

@@ -110,7 +110,9 @@ struct rt_comm {
 	int world[RT_MAX_RANKS]; /* rank in the world of each rank of this group */
 };
 
+int rt_comm_outer_rank(const struct rt_comm *c, int local); /* rank in c of a rank of c->local */
 int rt_shm_split(struct rt_comm *c, const struct rt_team *team, struct rt_comm **ret, struct gt_err *err);
+int rt_mpi_split(struct rt_comm *c, const struct rt_team *team, struct rt_comm **ret, struct gt_err *err);
 void rt_shm_leave(struct rt_comm *c); /* leaves a group of rt_shm_split() */
 int rt_shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err);
 void rt_shm_unmap(struct rt_window *w);

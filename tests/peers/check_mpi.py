@@ -179,6 +179,15 @@ def several_hosts():
         tap.check("hosts are counted", doc["ddp"]["transport"] == "mpi" and doc["ddp"]["hosts"] == len(slots), doc["ddp"])
     same_loss("2 batches per update, clipped, split by speed",
               train(on(2, 1), "--batch", "2", "--accum", "2", "--clip", "0.5", "--balance"), alone(6, "--accum", "2", "--clip", "0.5"))
+    for slots, options in (((1, 1), ("--tp", "2")), ((1, 1), ("--pp", "2")), ((2, 2), ("--tp", "2", "--pp", "2")),
+                           ((2, 1, 1), ("--pp", "2")), ((2, 1, 1), ("--tp", "2", "--sp")), ((2, 2), ("--tp", "2", "--shard", "1"))):
+        split = int(options[1]) * (2 if "--tp" in options and "--pp" in options else 1)
+        doc = train(on(*slots), "--batch", str(4 * split // sum(slots)), "--microbatches", "2" if "--pp" in options else "1", *options)
+        same_loss(f"{sum(slots)} ranks on {len(slots)} hosts with {' '.join(options)}", doc, one)
+    file = os.path.join(os.environ["TMPDIR"], "split.st")
+    train(on(2, 1, 1), "--batch", "4", "--tp", "2", "--pp", "2", "--microbatches", "2", "--save", file)
+    doc = train([], "--batch", "4", "--resume", file)
+    tap.check("one rank continues the file of ranks on 3 hosts", doc["heldout_loss_before"] < one["heldout_loss_before"], doc)
     like = "the loss of two ranks of one host"
     for how in ("fp16", "bf16", "int8", "powersgd", "onebit"):
         want = train([], "--ranks", "2", "--batch", "2", "--compress", how)
