@@ -7,53 +7,11 @@
 #include <string.h>
 #include <time.h>
 #include "runtime/cuda/nccl.h"
+#include "runtime/cuda/nccl_state.h"
 #include "runtime/cuda/vendor.h"
 
-/* The used part of nccl.h. Names and values are NVIDIA's. */
-enum {
-	NCCL_OK = 0,
-	NCCL_REMOTE_ERROR = 6,
-	NCCL_IN_PROGRESS = 7,
-	NCCL_INT8 = 0,
-	NCCL_HALF = 6,
-	NCCL_FLOAT = 7,
-	NCCL_DOUBLE = 8,
-	NCCL_BFLOAT16 = 9,
-	NCCL_SUM = 0,
-	NCCL_AVG = 4,
-	NCCL_HAS_AVG = 21000,
-	NCCL_NONBLOCKING = 21400,
-};
-struct unique_id {
-	char internal[128];
-};
-/* ncclConfig_t of 2.14. Newer libraries accept its size and version. */
-struct config {
-	size_t size;
-	unsigned magic, version;
-	int blocking;
-};
 #define CONFIG_MAGIC	0xcafebeefu
 
-struct nccl_api {
-	int (*version)(int *);
-	int (*unique_id)(struct unique_id *);
-	int (*init_rank)(void **, int, struct unique_id, int);
-	int (*init_config)(void **, int, struct unique_id, int, struct config *);
-	int (*async_error)(void *, int *);
-	int (*abort)(void *);
-	int (*finalize)(void *);
-	int (*all_reduce)(const void *, void *, size_t, int, int, void *, cu_stream);
-	int (*all_gather)(const void *, void *, size_t, int, void *, cu_stream);
-	int (*reduce_scatter)(const void *, void *, size_t, int, int, void *, cu_stream);
-	int (*send)(const void *, size_t, int, int, void *, cu_stream);
-	int (*recv)(void *, size_t, int, int, void *, cu_stream);
-	int (*group_start)(void);
-	int (*group_end)(void);
-	int (*destroy)(void *);
-	const char *(*error_string)(int);
-	const char *(*last_error)(void *);
-};
 static const struct gt_dlsym syms[] = {
 	GT_DLSYM(nccl_api, version, ncclGetVersion),
 	GT_DLSYM(nccl_api, unique_id, ncclGetUniqueId),
@@ -77,17 +35,6 @@ static const struct gt_dlsym syms[] = {
 /* NCCL detects an ended rank slightly earlier than its host. Wait that long for the rank's name. */
 #define RANK_NAME_S	1.0
 #define END_S	5 /* limit for NCCL to finish an abort after the graphs are destroyed */
-
-struct rt_nccl {
-	struct nccl_api api;
-	void *lib, *comm;
-	const struct rt_cuda *dev;
-	struct rt_comm *group;
-	int version;
-	bool nonblocking;
-	struct ending *ending; /* set after an abort */
-	bool abandoned;	       /* not freed, because NCCL may still use it */
-};
 
 /* "2.28.9" */
 static const char *version(const struct rt_nccl *n, char buf[32])
@@ -218,8 +165,7 @@ int rt_nccl_watch(struct rt_nccl *n, double waited_s, struct gt_err *err)
 	return waited_s > rt_comm_timeout(n->group) ? late(n, waited_s, err) : 0;
 }
 
-/* Waits until NCCL has processed a call. */
-static int settle(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
+int rt_nccl_settle(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
 {
 	double t0 = gt_now_s(), checked = t0;
 
@@ -270,7 +216,7 @@ static int init(struct rt_nccl *n, struct unique_id id, struct gt_err *err)
 
 	n->nonblocking = n->api.init_config && n->version >= NCCL_NONBLOCKING;
 	if (n->nonblocking)
-		return settle(n, n->api.init_config(&n->comm, size, id, rank, &config), "ncclCommInitRankConfig", err);
+		return rt_nccl_settle(n, n->api.init_config(&n->comm, size, id, rank, &config), "ncclCommInitRankConfig", err);
 	return check(n, n->api.init_rank(&n->comm, size, id, rank), "ncclCommInitRank", err);
 }
 
@@ -364,7 +310,7 @@ void rt_nccl_close(struct rt_nccl *n)
 	if (!n)
 		return;
 	if (n->comm && n->nonblocking && n->api.finalize)
-		settle(n, n->api.finalize(n->comm), "ncclCommFinalize", &ignored);
+		rt_nccl_settle(n, n->api.finalize(n->comm), "ncclCommFinalize", &ignored);
 	if (n->comm)
 		n->api.destroy(n->comm);
 	if (!ended(n))
@@ -382,75 +328,4 @@ int rt_nccl_version(const struct rt_nccl *n)
 struct rt_comm *rt_nccl_group(const struct rt_nccl *n)
 {
 	return n->group;
-}
-
-static void *at(cu_ptr p)
-{
-	return (void *)(uintptr_t)p;
-}
-
-/* After a failure the communicator is gone, and every later call fails. */
-static int usable(struct rt_nccl *n, struct gt_err *err)
-{
-	return n->comm ? 0 : gt_fail(err, EIO, "an earlier failure ended NCCL's communicator of this rank");
-}
-
-int rt_nccl_mean(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, cu_stream stream, struct gt_err *err)
-{
-	int r = usable(n, err);
-
-	return r ? r : settle(n, n->api.all_reduce(at(x), at(out), (size_t)count, NCCL_FLOAT, NCCL_AVG, n->comm, stream),
-			      "ncclAllReduce", err);
-}
-
-int rt_nccl_all_to_all(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu_stream stream, struct gt_err *err)
-{
-	int r = usable(n, err), status, end;
-
-	if (r)
-		return r;
-	status = n->api.group_start();
-	for (int i = 0; status == NCCL_OK && i < rt_comm_size(n->group); i++) {
-		status = n->api.send(at(x + (size_t)i * bytes), bytes, NCCL_INT8, i, n->comm, stream);
-		if (status == NCCL_OK)
-			status = n->api.recv(at(out + (size_t)i * bytes), bytes, NCCL_INT8, i, n->comm, stream);
-	}
-	end = n->api.group_end();
-	return settle(n, status == NCCL_OK ? end : status, "ncclSend and ncclRecv", err);
-}
-
-int rt_nccl_all_gather(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu_stream stream, struct gt_err *err)
-{
-	int r = usable(n, err);
-
-	return r ? r : settle(n, n->api.all_gather(at(x), at(out), bytes, NCCL_INT8, n->comm, stream), "ncclAllGather", err);
-}
-
-static int type_of(enum rt_dtype type)
-{
-	return type == RT_BF16 ? NCCL_BFLOAT16 : type == RT_F16 ? NCCL_HALF : NCCL_FLOAT;
-}
-
-int rt_nccl_sum(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, enum rt_dtype type, cu_stream stream, struct gt_err *err)
-{
-	int r = usable(n, err);
-
-	return r ? r : settle(n, n->api.all_reduce(at(x), at(out), (size_t)count, type_of(type), NCCL_SUM, n->comm, stream),
-			      "ncclAllReduce", err);
-}
-
-int rt_nccl_sum_double(struct rt_nccl *n, cu_ptr x, cu_stream stream, struct gt_err *err)
-{
-	int r = usable(n, err);
-
-	return r ? r : settle(n, n->api.all_reduce(at(x), at(x), 1, NCCL_DOUBLE, NCCL_SUM, n->comm, stream), "ncclAllReduce", err);
-}
-
-int rt_nccl_reduce_scatter(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, enum rt_dtype type, cu_stream stream,
-			   struct gt_err *err)
-{
-	int r = usable(n, err);
-
-	return r ? r : settle(n, n->api.reduce_scatter(at(x), at(out), (size_t)count, type_of(type), NCCL_SUM, n->comm, stream),
-			      "ncclReduceScatter", err);
 }
