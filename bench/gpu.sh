@@ -299,11 +299,12 @@ split() { # name, options of gpubench: needs two GPUs
 		leave_out "ours-$name" 'needs two GPUs' "gpubench train $* --device cuda"
 	fi
 }
-part_split() { # a model whose layers two GPUs split, compared with one GPU
+part_split() { # a model whose layers or stages are on two GPUs, compared with one GPU
 	local of="gpt2 --batch 8 --seq 1024 --amp bf16 --steps 20"
 	train split-one 60 $of
 	split split-tp $of --tp 2
 	split split-sp $of --tp 2 --sp
+	split split-pp $of --pp 2
 }
 
 # The first jobs on a GPU, the most important one first.

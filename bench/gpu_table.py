@@ -190,7 +190,7 @@ def rows(r):
     for job, title in (("loss-fp8", "fp8"), ("loss-master-none", "bf16 without f32 values"), ("loss-fp16", "fp16")):
         yield loss(r, f"GPT of 12 layers on text, {title}: loss", job, "loss-bf16", "loss")
     yield loss(r, "the same, bf16 compared with tf32: loss", "loss-bf16", "loss-f32", "loss")
-    for job, title in (("split-tp", "`--tp 2`"), ("split-sp", "`--tp 2 --sp`")):
+    for job, title in (("split-tp", "`--tp 2`"), ("split-sp", "`--tp 2 --sp`"), ("split-pp", "`--pp 2`")):
         yield loss(r, f"GPT-2 124M, bf16, split among two GPUs, {title}: loss", job, "split-one", "split")
     for amp, limit in (("fp32", 1e-3), ("bf16", 1e-2)):
         yield curves(r, f"GPT of 6 layers compared with PyTorch on the same GPU, {amp}: losses", amp, limit)

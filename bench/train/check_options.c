@@ -173,12 +173,12 @@ static int check_stages(const struct bn_model *m, const struct bn_train_options 
 		return r;
 	if (o->pp == 1)
 		return o->schedule ? usage(err, "--schedule needs --pp of at least 2") : 0;
-	if (gt_streq(o->device, "cuda"))
-		return usage(err, "--pp needs --device cpu: stages on CUDA devices are not supported");
 	if (o->overlap || o->check_gradients)
 		return usage(err, "--overlap and --check-gradients exclude --pp");
 	if (gt_streq(o->amp, "fp16"))
 		return usage(err, "--amp fp16 excludes --pp: the stages do not agree on a loss scale, so use bf16");
+	if (gt_streq(o->amp, "fp8"))
+		return usage(err, "--amp fp8 excludes --pp: use bf16");
 	return check_cuts(m, o, err);
 }
 

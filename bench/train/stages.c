@@ -171,7 +171,7 @@ int bn_train_measure_stages(struct bn_training *r, struct gt_err *err)
 	for (int i = 0; i < rt_comm_size(r->comm); i++)
 		json_array_append_new(ranks, json_object());
 	for (size_t i = 0; i < GT_ARRAY_SIZE(keys); i++) {
-		status = gather(r->comm, json_number_value(json_object_get(own, keys[i])), keys[i], ranks, &sum, err);
+		status = gather(r->comm, gt_json_get_real(own, keys[i], NAN), keys[i], ranks, &sum, err);
 		if (status)
 			return status;
 		span = gt_streq(keys[i], "span_s") ? sum : span;

@@ -48,11 +48,13 @@ int rt_engine_follow(struct rt_engine *e, cu_event event, cu_stream from, cu_str
 	return r ? r : rt_engine_check(e, e->dev->d.stream_wait(to, event, 0), "cuStreamWaitEvent", err);
 }
 
-/* Records an event after all work of both streams. */
+/* Records an event after all work of the streams that wait for other ranks. */
 static int mark(struct rt_engine *e, struct gt_err *err)
 {
 	int r = rt_engine_follow(e, e->idle, e->reduce, e->stream, err);
 
+	if (!r)
+		r = rt_stages_join(e, err);
 	return r ? r : rt_engine_check(e, e->dev->d.event_record(e->idle, e->stream), "cuEventRecord", err);
 }
 

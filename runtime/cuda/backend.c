@@ -25,6 +25,11 @@ static int check(const struct rt_options *o, struct gt_err *err)
 		return gt_fail(err, ENOSYS, "zero_gradients works only on the CPU: the cuda device assigns gradients");
 	if (o->ranks.comm && o->ranks.weight > 0 && fabs(o->ranks.weight * rt_comm_size(o->ranks.comm) - 1) > 1e-9)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices have equal weights: different weights need the CPU");
+	if (o->pipeline.comm && o->precision.fp8.use)
+		return gt_fail(err, ENOSYS, "the stages of a pipeline cannot train in fp8: choose bf16");
+	if (o->pipeline.comm && (o->debug.profile || o->debug.trace || o->debug.anomaly))
+		return gt_fail(err, ENOSYS, "profile, trace and anomaly of a pipeline need the cpu device: waiting after each call "
+					    "would stop the stages");
 	if (o->precision.int8 != RT_INT8_OFF)
 		return gt_fail(err, ENOSYS, "INT8 products run on the CPU: choose fp8 or bf16 for the cuda device");
 	if (o->precision.no_master && o->precision.amp != RT_BF16)

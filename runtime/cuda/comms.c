@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The communicators of a program: of the data parallel ranks, which average gradients, and of the tensor parallel ranks,
- * which run the collectives of the program (graph/op_collective.c).
+ * The communicators of a program: of the data parallel ranks, which average gradients, of the tensor parallel ranks, which
+ * run the collectives of the program (graph/op_collective.c), and of the stages of a pipeline (stages.c).
  */
 #include "runtime/cuda/engine.h"
 #include "runtime/cuda/launch.h"
@@ -31,6 +31,13 @@ static int open_reduce(struct rt_engine *e, struct gt_err *err)
 				       "cuStreamCreateWithPriority", err);
 }
 
+struct rt_comm *rt_comms_any(const struct rt_program *p)
+{
+	const struct rt_options *o = &p->opt;
+
+	return o->ranks.comm ? o->ranks.comm : o->ranks.tensor ? o->ranks.tensor : o->pipeline.comm;
+}
+
 int rt_comms_open(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_comm *data = p->opt.ranks.comm, *tensor = p->opt.ranks.tensor;
@@ -39,9 +46,11 @@ int rt_comms_open(struct rt_program *p, struct gt_err *err)
 
 	if (!r && tensor)
 		r = rt_nccl_open(e->dev, tensor, &e->tensor, err);
+	if (!r)
+		r = rt_stages_open(p, err);
 	if (r || !rt_engine_has_ranks(e))
 		return r;
-	e->spins = rt_comm_spins(data ? data : tensor);
+	e->spins = rt_comm_spins(rt_comms_any(p));
 	return open_reduce(e, err);
 }
 
@@ -49,6 +58,7 @@ void rt_comms_close(struct rt_engine *e)
 {
 	rt_nccl_close(e->nccl);
 	rt_nccl_close(e->tensor);
+	rt_stages_close(e);
 }
 
 void rt_comms_abort(struct rt_engine *e)
@@ -57,6 +67,7 @@ void rt_comms_abort(struct rt_engine *e)
 		rt_nccl_abort(e->nccl);
 	if (e->tensor)
 		rt_nccl_abort(e->tensor);
+	rt_stages_abort(e);
 }
 
 void rt_comms_arrive(struct rt_engine *e)
@@ -65,6 +76,7 @@ void rt_comms_arrive(struct rt_engine *e)
 		rt_comm_arrive(rt_nccl_group(e->nccl));
 	if (e->tensor)
 		rt_comm_arrive(rt_nccl_group(e->tensor));
+	rt_stages_arrive(e);
 }
 
 /* An abort in one communicator leaves collectives of the other one on the device. */
@@ -74,6 +86,8 @@ int rt_comms_watch(struct rt_engine *e, double waited_s, struct gt_err *err)
 
 	if (!r && e->tensor)
 		r = rt_nccl_watch(e->tensor, waited_s, err);
+	if (!r)
+		r = rt_stages_watch(e, waited_s, err);
 	if (r)
 		rt_comms_abort(e);
 	return r;
@@ -111,8 +125,13 @@ int rt_comms_call(struct rt_engine *e, const struct rt_call *c, struct gt_err *e
 	return rt_engine_drain(e, err);
 }
 
-float rt_comms_norm_share(const struct rt_engine *e, const struct rt_node *param)
+/* The owner of a parameter that two stages share counts its gradient. */
+float rt_comms_norm_share(const struct rt_program *p, const struct rt_node *param)
 {
+	const struct rt_engine *e = p->state;
+
+	if (p->plan.stage && param->stage != p->plan.stage->index)
+		return 0;
 	return e->tensor && !param->cut.parts ? 1 / (float)rt_comm_size(rt_nccl_group(e->tensor)) : 1;
 }
 

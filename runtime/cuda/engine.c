@@ -26,7 +26,7 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 	struct rt_engine *e = p->state = gt_xcalloc(1, sizeof(*e));
 	cu_stream *const streams[] = { &e->stream, &e->copy };
 	cu_event *const events[] = { &e->copied[0], &e->copied[1], &e->loss_ready, &e->norm_ready, &e->idle };
-	struct rt_comm *group = p->opt.ranks.comm ? p->opt.ranks.comm : p->opt.ranks.tensor;
+	struct rt_comm *group = rt_comms_any(p);
 	int r = rt_cuda_open_rank(group ? rt_comm_local_rank(group) : 0, group && gt_streq(rt_comm_transport(group), "tcp"),
 				  &e->dev, err);
 
@@ -168,7 +168,7 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 			.gradient_type = typed(RT_UPDATE_F32, c->in[0]),
 			.narrow_param = c->out[0]->dtype == RT_BF16,
 			.half_copy = p->opt.precision.amp == RT_F16,
-			.norm_share = rt_comms_norm_share(e, c->out[0]),
+			.norm_share = rt_comms_norm_share(p, c->out[0]),
 			.stream = (uint64_t)c->out[0]->id,
 		};
 		for (int64_t start = 0; start < t[i].n; start += RT_UPDATE_CHUNK)
@@ -280,7 +280,7 @@ static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 	for (int i = 0; !r && i < p->plan.n_graph_nodes; i++) {
 		const struct rt_node *n = p->plan.ir.nodes[i];
 
-		if (n->role == RT_ROLE_INPUT && n->dtype == RT_I32)
+		if (n->role == RT_ROLE_INPUT && n->dtype == RT_I32 && n->first >= 0)
 			r = rt_engine_check(e, e->dev->d.fill_async(rt_at(n), 0, rt_node_bytes(n), e->stream),
 					    "cuMemsetD8Async", err);
 	}
@@ -333,6 +333,12 @@ static void find_phases(struct rt_program *p)
 			break;
 }
 
+/* The plan of a stage contains each microbatch. */
+static int rehearse_stage(struct rt_program *p, struct gt_err *err)
+{
+	return rt_launch_calls(p, 0, p->plan.ir.n_calls, (struct rt_launch_how){0}, err);
+}
+
 /* Runs every kernel, product and collective once, eagerly: loads kernels, connects ranks, and chooses algorithms by
  * timing. */
 static int rehearse(struct rt_program *p, struct gt_err *err)
@@ -344,9 +350,11 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 		r = fill_group(p, &e->s->groups[i], err);
 	e->tuning = true;
 	e->plain = !rt_compress_active(p, INT64_MAX);
-	if (!r)
+	if (!r && p->plan.segment)
+		r = rehearse_stage(p, err);
+	else if (!r)
 		r = rt_launch_calls(p, 0, p->plan.ir.n_calls, (struct rt_launch_how){.mean_loss = true}, err);
-	if (!r && p->opt.accum > 1 && !e->infers) { /* products that add to their output use other algorithms */
+	if (!r && p->opt.accum > 1 && !e->infers && !p->plan.segment) { /* products that add to their output use other algorithms */
 		rt_plan_set_accumulate(&p->plan, true);
 		r = rt_launch_calls(p, 0, e->s->n_backward, (struct rt_launch_how){.no_updates = true}, err);
 		rt_plan_set_accumulate(&p->plan, false);
@@ -367,6 +375,7 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 int rt_engine_build(struct rt_program *p, struct gt_err *err)
 {
 	const struct rt_debug *debug = &p->opt.debug;
+	bool eager = debug->poison || debug->profile || debug->trace || debug->anomaly || p->plan.segment;
 	struct rt_engine *e = p->state;
 	int calls = 0, r = 0;
 	double t0;
@@ -394,6 +403,8 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 	if (!r)
 		r = rt_engine_allocate(p, err);
 	if (!r)
+		r = rt_stages_allocate(p, err);
+	if (!r)
 		r = put_maps(p, err);
 	if (!r)
 		r = rt_compress_open(p, err);
@@ -406,7 +417,7 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 	if (!r)
 		r = rt_engine_start_parameters(p, err);
 	t0 = gt_now_s();
-	for (int i = 0; !r && i < e->n_shapes && !debug->poison && !debug->profile && !debug->trace && !debug->anomaly; i++) {
+	for (int i = 0; !r && i < e->n_shapes && !eager; i++) {
 		rt_engine_use(p, i);
 		r = capture_all(p, err);
 	}
@@ -418,7 +429,7 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 
 uint64_t rt_engine_bytes(const struct rt_program *p)
 {
-	return rt_engine_of(p)->bytes;
+	return rt_engine_of(p)->bytes + rt_stages_bytes(p);
 }
 
 void rt_engine_report(const struct rt_program *p, json_t *doc)

@@ -89,6 +89,8 @@ struct rt_engine {
 	/* With ranks, gradients are in buckets. A separate stream reduces them during the backward pass. */
 	struct rt_nccl *nccl;
 	struct rt_nccl *tensor; /* the ranks that split the model; NULL: none */
+	struct rt_stages *stages; /* stages.c; NULL: the program computes the whole model */
+	int batch; /* index of the current batch in its update */
 	cu_stream reduce;
 	cu_event *ready, *reduced; /* events of each bucket */
 	cu_event idle;
@@ -236,16 +238,35 @@ int rt_engine_follow(struct rt_engine *e, cu_event event, cu_stream from, cu_str
  * this rank has enqueued its collectives. rt_comms_watch() is rt_nccl_watch() for all groups. rt_comms_count() counts
  * the collectives of the current shape; rt_comms_ran() adds those of a forward or backward pass to the report.
  */
+struct rt_comm *rt_comms_any(const struct rt_program *p); /* one of the groups; NULL: one rank */
 int rt_comms_open(struct rt_program *p, struct gt_err *err);
 void rt_comms_close(struct rt_engine *e);
 void rt_comms_abort(struct rt_engine *e);
 int rt_comms_call(struct rt_engine *e, const struct rt_call *c, struct gt_err *err);
-float rt_comms_norm_share(const struct rt_engine *e, const struct rt_node *param);
+float rt_comms_norm_share(const struct rt_program *p, const struct rt_node *param);
 void rt_comms_arrive(struct rt_engine *e);
 int rt_comms_watch(struct rt_engine *e, double waited_s, struct gt_err *err);
 void rt_comms_count(struct rt_program *p);
 void rt_comms_ran(struct rt_engine *e, bool backward);
 void rt_comms_report(const struct rt_program *p, json_t *doc);
+
+/*
+ * stages.c: a stage of a pipeline. In order: communicators and streams, device memory in bytes and its allocation, the calls
+ * of graph/op_stage.c. rt_stages_meet() waits for the backward passes of all stages and fails if a loss is not finite;
+ * rt_stages_loss() returns the loss of the update afterwards.
+ */
+int rt_stages_open(struct rt_program *p, struct gt_err *err);
+uint64_t rt_stages_bytes(const struct rt_program *p);
+int rt_stages_allocate(struct rt_program *p, struct gt_err *err);
+void rt_stages_close(struct rt_engine *e);
+void rt_stages_abort(struct rt_engine *e);
+void rt_stages_arrive(struct rt_engine *e);
+int rt_stages_watch(struct rt_engine *e, double waited_s, struct gt_err *err);
+int rt_stages_join(struct rt_engine *e, struct gt_err *err); /* makes the program's stream wait for all messages */
+struct rt_nccl *rt_stages_group(const struct rt_engine *e); /* all stages, or NULL */
+int rt_stages_call(struct rt_program *p, const struct rt_call *c, struct gt_err *err);
+int rt_stages_meet(struct rt_program *p, const struct rt_run *run, struct gt_err *err);
+int rt_stages_loss(struct rt_program *p, double *ret, struct gt_err *err);
 
 #define RT_ENGINE_ALIGN	256
 static inline uint64_t rt_engine_aligned(uint64_t bytes)
@@ -266,7 +287,7 @@ static inline struct rt_nccl *rt_engine_group(const struct rt_engine *e, int dim
 
 static inline bool rt_engine_has_ranks(const struct rt_engine *e)
 {
-	return e->nccl || e->tensor;
+	return e->nccl || e->tensor || e->stages;
 }
 
 /* Returns whether algorithms of products are chosen by timing now. Tensor parallel ranks take the library's first choice:
@@ -281,7 +302,7 @@ static inline cu_ptr rt_engine_loss(const struct rt_program *p)
 {
 	if (!p->plan.loss)
 		return 0;
-	return rt_engine_of(p)->nccl ? rt_engine_of(p)->loss_mean : (cu_ptr)(uintptr_t)p->plan.loss->data;
+	return rt_engine_of(p)->nccl && !p->plan.stage ? rt_engine_of(p)->loss_mean : (cu_ptr)(uintptr_t)p->plan.loss->data;
 }
 
 static inline cu_ptr rt_at(const struct rt_node *n)

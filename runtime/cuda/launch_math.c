@@ -51,10 +51,10 @@ static void run_dropout(struct rt_engine *e, const struct rt_call *c)
 	uint32_t limit = (uint32_t)(rate * 4294967296.0);
 	float factor = (float)(1 / (1 - rate));
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]), step = e->step;
-	int add = accumulates(c, 0);
+	int add = accumulates(c, 0), ahead = e->stages ? c->microbatch - e->batch : 0;
 
 	RT_LAUNCH(e, typed(RT_K_dropout, c->in[0]), elements_grid(e, c->in[0]), 1, RT_THREADS, 1, 0, &n, &first, &stream, &limit,
-		  &factor, &x, &y, &add, &step);
+		  &factor, &x, &y, &add, &ahead, &step);
 }
 
 const struct rt_cuda_kernel rt_cuda_dropout = { .run = run_dropout };

@@ -140,7 +140,7 @@ uint64_t rt_engine_plan_bytes(const struct rt_program *p)
 	struct layout l = { 0 };
 
 	widen(&l, &p->plan);
-	return whole(&l) + rt_compress_bytes(p);
+	return whole(&l) + rt_compress_bytes(p) + rt_stages_bytes(p);
 }
 
 /* Sets the sizes by kind: parameters, states and gradients that stay from batch to batch, and activations. */

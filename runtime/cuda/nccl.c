@@ -189,35 +189,40 @@ static int check(struct rt_nccl *n, int status, const char *what, struct gt_err 
 	return status == NCCL_OK ? 0 : fail(n, status, what, err);
 }
 
-/* Distributes rank 0's id with the group's gather: 32 bits at a time, which a double holds exactly. */
-static int share_id(struct rt_comm *group, struct unique_id *id, struct gt_err *err)
+#define WORDS	(sizeof(struct unique_id) / sizeof(uint32_t))
+
+/* Collects the ids of all ranks with the group's gather: 32 bits at a time, which a double holds exactly. */
+static int share_ids(struct rt_comm *group, const struct unique_id *own, struct unique_id *ret, struct gt_err *err)
 {
-	uint32_t words[sizeof(*id) / 4];
-	int r = 0;
+	uint32_t words[WORDS];
 
-	memcpy(words, id, sizeof(*id));
-	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(words); i++) {
+	memcpy(words, own, sizeof(words));
+	for (size_t i = 0; i < WORDS; i++) {
 		double all[RT_MAX_RANKS];
+		int r = rt_comm_gather(group, (double)words[i], all, err);
 
-		r = rt_comm_gather(group, (double)words[i], all, err);
-		if (!r && !(all[0] >= 0 && all[0] <= UINT32_MAX))
-			r = gt_fail(err, EPROTO, "rank 0 sent an invalid part of NCCL's id");
-		if (!r)
-			words[i] = (uint32_t)all[0];
+		for (int k = 0; !r && k < rt_comm_size(group); k++) {
+			uint32_t word;
+
+			if (!(all[k] >= 0 && all[k] <= UINT32_MAX))
+				return gt_fail(err, EPROTO, "rank %d sent an invalid part of NCCL's id", k);
+			word = (uint32_t)all[k];
+			memcpy(ret[k].internal + i * sizeof(word), &word, sizeof(word));
+		}
+		if (r)
+			return r;
 	}
-	memcpy(id, words, sizeof(*id));
-	return r;
+	return 0;
 }
 
 static int init(struct rt_nccl *n, struct unique_id id, struct gt_err *err)
 {
 	struct config config = { sizeof(config), CONFIG_MAGIC, NCCL_NONBLOCKING, 0 };
-	int size = rt_comm_size(n->group), rank = rt_comm_rank(n->group);
 
 	n->nonblocking = n->api.init_config && n->version >= NCCL_NONBLOCKING;
 	if (n->nonblocking)
-		return rt_nccl_settle(n, n->api.init_config(&n->comm, size, id, rank, &config), "ncclCommInitRankConfig", err);
-	return check(n, n->api.init_rank(&n->comm, size, id, rank), "ncclCommInitRank", err);
+		return rt_nccl_settle(n, n->api.init_config(&n->comm, n->size, id, n->rank, &config), "ncclCommInitRankConfig", err);
+	return check(n, n->api.init_rank(&n->comm, n->size, id, n->rank), "ncclCommInitRank", err);
 }
 
 /*
@@ -279,27 +284,80 @@ int rt_nccl_probe(struct gt_err *err)
 	return r;
 }
 
-int rt_nccl_open(const struct rt_cuda *dev, struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err)
+/* Loads the library for a communicator with these numbers. */
+static int prepare(const struct rt_cuda *dev, struct rt_comm *group, int rank, int size, struct rt_nccl **ret, struct gt_err *err)
 {
-	struct unique_id id = { 0 };
 	struct rt_nccl *n = NULL;
 	int r = load(dev, &n, err);
 
 	if (r)
 		return r;
 	n->group = group;
-	if (!rt_comm_rank(group))
-		r = check(n, n->api.unique_id(&id), "ncclGetUniqueId", err);
+	n->rank = rank;
+	n->size = size;
+	*ret = n;
+	return 0;
+}
+
+int rt_nccl_open(const struct rt_cuda *dev, struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err)
+{
+	struct unique_id own = { 0 }, id[RT_MAX_RANKS];
+	struct rt_nccl *n = NULL;
+	int r = prepare(dev, group, rt_comm_rank(group), rt_comm_size(group), &n, err);
+
+	if (r)
+		return r;
+	if (!n->rank)
+		r = check(n, n->api.unique_id(&own), "ncclGetUniqueId", err);
 	if (!r)
-		r = share_id(group, &id, err);
+		r = share_ids(group, &own, id, err);
 	if (!r)
-		r = init(n, id, err);
+		r = init(n, id[0], err);
 	if (r) {
 		rt_nccl_abort(n);
 		rt_nccl_close(n);
 	} else {
 		*ret = n;
 	}
+	return r;
+}
+
+/* Of the two ranks, the first one makes the id. */
+static int open_neighbours(struct rt_comm *group, struct rt_nccl *const *n, struct gt_err *err)
+{
+	struct unique_id id[2][RT_MAX_RANKS];
+	int rank = rt_comm_rank(group), r = 0;
+
+	for (int back = 0; !r && back < 2; back++) {
+		struct unique_id own = { 0 };
+
+		if (n[2 + back])
+			r = check(n[2 + back], n[2 + back]->api.unique_id(&own), "ncclGetUniqueId", err);
+		if (!r)
+			r = share_ids(group, &own, id[back], err);
+	}
+	for (int i = 0; !r && i < 4; i++)
+		r = n[i] ? init(n[i], id[i & 1][i < 2 ? rank - 1 : rank], err) : 0;
+	return r;
+}
+
+int rt_nccl_open_neighbours(const struct rt_cuda *dev, struct rt_comm *group, struct rt_nccl *ret[4], struct gt_err *err)
+{
+	struct rt_nccl *n[4] = { NULL };
+	int rank = rt_comm_rank(group), r = 0;
+
+	for (int i = 0; !r && i < 4; i++)
+		if (i < 2 ? rank > 0 : rank + 1 < rt_comm_size(group))
+			r = prepare(dev, group, i < 2, 2, &n[i], err);
+	if (!r)
+		r = open_neighbours(group, n, err);
+	for (int i = 0; r && i < 4; i++) {
+		if (n[i])
+			rt_nccl_abort(n[i]);
+		rt_nccl_close(n[i]);
+	}
+	if (!r)
+		memcpy(ret, n, sizeof(n));
 	return r;
 }
 

@@ -18,6 +18,12 @@ int rt_nccl_probe(struct gt_err *err);
 /* Collective over the group. dev must outlive it. -ENOENT: no library. -ENOSYS: the library is too old; the message
  * gives its version. */
 int rt_nccl_open(const struct rt_cuda *dev, struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err);
+/*
+ * Opens a communicator of two ranks for each direction between neighbours of the group: ret[0] from the previous rank, ret[1] to
+ * it, ret[2] to the next rank, ret[3] from it; NULL at the ends. Each has its own stream, so a message does not wait for one
+ * in the other direction. Collective over the group.
+ */
+int rt_nccl_open_neighbours(const struct rt_cuda *dev, struct rt_comm *group, struct rt_nccl *ret[4], struct gt_err *err);
 /* Call it after all graphs with captured collectives are destroyed, because NCCL waits for them. */
 void rt_nccl_close(struct rt_nccl *n);
 /* Ends collectives that wait on the device. Afterwards only destroying the graphs and closing are allowed. Returns at
@@ -43,6 +49,11 @@ int rt_nccl_all_gather(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu
 int rt_nccl_sum(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, enum rt_dtype type, cu_stream stream, struct gt_err *err);
 /* The same for one double in place. */
 int rt_nccl_sum_double(struct rt_nccl *n, cu_ptr x, cu_stream stream, struct gt_err *err);
+/* Send `bytes` at x to the other rank of two, or receive them. */
+int rt_nccl_send(struct rt_nccl *n, cu_ptr x, size_t bytes, cu_stream stream, struct gt_err *err);
+int rt_nccl_receive(struct rt_nccl *n, cu_ptr out, size_t bytes, cu_stream stream, struct gt_err *err);
+/* out receives the `bytes` at x of rank `peer`, which makes the same call. Not in place. */
+int rt_nccl_swap(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, int peer, cu_stream stream, struct gt_err *err);
 /* out (count) = the own block of the sum over the ranks of x (ranks*count). */
 int rt_nccl_reduce_scatter(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, enum rt_dtype type, cu_stream stream,
 			   struct gt_err *err);

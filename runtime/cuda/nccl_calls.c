@@ -30,7 +30,7 @@ int rt_nccl_all_to_all(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu
 	if (r)
 		return r;
 	status = n->api.group_start();
-	for (int i = 0; status == NCCL_OK && i < rt_comm_size(n->group); i++) {
+	for (int i = 0; status == NCCL_OK && i < n->size; i++) {
 		status = n->api.send(at(x + (size_t)i * bytes), bytes, NCCL_INT8, i, n->comm, stream);
 		if (status == NCCL_OK)
 			status = n->api.recv(at(out + (size_t)i * bytes), bytes, NCCL_INT8, i, n->comm, stream);
@@ -73,4 +73,33 @@ int rt_nccl_reduce_scatter(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t coun
 
 	return r ? r : rt_nccl_settle(n, n->api.reduce_scatter(at(x), at(out), (size_t)count, type_of(type), NCCL_SUM, n->comm, stream),
 			      "ncclReduceScatter", err);
+}
+
+int rt_nccl_send(struct rt_nccl *n, cu_ptr x, size_t bytes, cu_stream stream, struct gt_err *err)
+{
+	int r = usable(n, err);
+
+	return r ? r : rt_nccl_settle(n, n->api.send(at(x), bytes, NCCL_INT8, !n->rank, n->comm, stream), "ncclSend", err);
+}
+
+int rt_nccl_receive(struct rt_nccl *n, cu_ptr out, size_t bytes, cu_stream stream, struct gt_err *err)
+{
+	int r = usable(n, err);
+
+	return r ? r : rt_nccl_settle(n, n->api.recv(at(out), bytes, NCCL_INT8, !n->rank, n->comm, stream), "ncclRecv", err);
+}
+
+int rt_nccl_swap(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, int peer, cu_stream stream, struct gt_err *err)
+{
+	int r = usable(n, err), status, end;
+
+	if (r)
+		return r;
+	status = n->api.group_start();
+	if (status == NCCL_OK)
+		status = n->api.send(at(x), bytes, NCCL_INT8, peer, n->comm, stream);
+	if (status == NCCL_OK)
+		status = n->api.recv(at(out), bytes, NCCL_INT8, peer, n->comm, stream);
+	end = n->api.group_end();
+	return rt_nccl_settle(n, status == NCCL_OK ? end : status, "ncclSend and ncclRecv", err);
 }

@@ -54,6 +54,7 @@ struct rt_nccl {
 	void *lib, *comm;
 	const struct rt_cuda *dev;
 	struct rt_comm *group;
+	int rank, size; /* in the communicator */
 	int version;
 	bool nonblocking;
 	struct ending *ending; /* set after an abort */

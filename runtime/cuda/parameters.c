@@ -58,7 +58,7 @@ int rt_engine_start_parameters(struct rt_program *p, struct gt_err *err)
 		struct rt_node *n = p->plan.ir.nodes[i];
 		gt_autofree float *w = NULL;
 
-		if (n->role != RT_ROLE_PARAM && n->role != RT_ROLE_BUFFER)
+		if (n->absent || (n->role != RT_ROLE_PARAM && n->role != RT_ROLE_BUFFER))
 			continue;
 		w = gt_xcalloc((size_t)rt_shape_elements(&n->shape), sizeof(float));
 		rt_run_init_param(n, w, p->opt.seed, p->threads);

@@ -23,14 +23,16 @@ static void update(struct rt_program *p, const struct update_group *g)
 const struct rt_cuda_kernel rt_cuda_sgd = { .update = RT_K_sgd }, rt_cuda_adamw = { .update = RT_K_adamw },
 			    rt_cuda_adamw8 = { .update = RT_K_adamw }, rt_cuda_grad_norm = { 0 };
 
-/* Sums the squares of all gradients over the tensor parallel ranks. Returns the address of the sum. */
+/* Sums the squares of all gradients over the ranks and stages that have parts of them. Returns the address of the sum. */
 static cu_ptr total_squares(struct rt_engine *e, cu_ptr part, int n)
 {
+	struct rt_nccl *const over[] = {e->tensor, rt_stages_group(e)};
 	struct gt_err err = {0};
 
 	RT_LAUNCH(e, RT_K_total, 1, 1, 1024, 1, 0, &part, &part, &n);
-	if (!e->r)
-		rt_launch_result(e, rt_nccl_sum_double(e->tensor, part, e->stream, &err), &err);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(over); i++)
+		if (over[i] && !e->r)
+			rt_launch_result(e, rt_nccl_sum_double(over[i], part, e->stream, &err), &err);
 	return part;
 }
 
@@ -47,7 +49,7 @@ static void measure(struct rt_engine *e)
 		at += (cu_ptr)g->n_chunks * sizeof(double);
 		n += g->n_chunks;
 	}
-	if (e->tensor) {
+	if (e->tensor || e->stages) {
 		part = total_squares(e, part, n);
 		n = 1;
 	}
@@ -87,8 +89,10 @@ static void run_collective(struct rt_program *p, const struct rt_call *c)
 		rt_launch_result(e, rt_comms_call(e, c, &err), &err);
 	else if (c->op->collective == RT_BUCKET_START)
 		start_bucket(p, c->attr.bucket);
-	else
+	else if (c->op->collective == RT_BUCKET_WAIT)
 		wait_for_bucket(e, c->attr.bucket);
+	else
+		rt_launch_result(e, rt_stages_call(p, c, &err), &err);
 }
 
 void rt_engine_run_call(struct rt_program *p, int i, struct rt_run *run)
@@ -193,6 +197,37 @@ static int replay(struct rt_program *p, void *graph, int from, int to, struct rt
 	return rt_launch_calls(p, from, to, how, err);
 }
 
+/* Return the range of calls of the forward pass of the current batch. */
+static int first_call(const struct rt_program *p)
+{
+	return p->plan.segment ? p->plan.segment[p->batches] : 0;
+}
+
+static int forward_end(const struct rt_program *p)
+{
+	int i = first_call(p);
+
+	if (!p->plan.segment)
+		return rt_engine_of(p)->s->n_forward;
+	while (i < p->plan.segment[p->batches + 1] && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD)
+		i++;
+	return i;
+}
+
+/* Runs the calls of a stage up to the next forward pass or the end of the backward passes. */
+static int rest_of_segment(struct rt_program *p, const struct rt_run *run, struct rt_launch_how how, struct gt_err *err)
+{
+	int from = forward_end(p), end = GT_MIN(p->plan.segment[p->batches + 1], rt_engine_of(p)->s->n_backward), meet = from, r;
+
+	while (meet < end && p->plan.ir.calls[meet]->op->collective != RT_STAGES_MEET)
+		meet++;
+	r = rt_launch_calls(p, from, meet, how, err);
+	if (r || meet == end)
+		return r;
+	r = rt_stages_meet(p, run, err);
+	return r ? r : rt_launch_calls(p, meet + 1, end, how, err);
+}
+
 /* Enqueues the forward pass and the copy of its loss to the host. step: numbers of this step that the kernels read, in
  * pinned memory, from run. Both NULL: an evaluation. */
 static int enqueue_forward(struct rt_program *p, const void *const *inputs, const struct rt_update_step *step,
@@ -203,26 +238,28 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 	/* The results of run-once calls are valid after the first batch of an update. In a program without updates they
 	 * are valid until a parameter is written. */
 	bool again = e->infers ? !p->stale : p->batches > 0 && !e->eval;
+	int from = first_call(p), end = forward_end(p);
 	int r = rt_engine_check(e, d->ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
 		r = rt_inputs_load(p, inputs, (int)(e->runs++ & 1), err);
 	if (r)
 		return r;
-	if (p->opt.debug.poison)
+	if (p->opt.debug.poison && !(p->plan.segment && p->batches))
 		rt_run_poison_all(p);
 	if (step)
 		r = rt_engine_check(e, d->copy_to_async(e->step, step, sizeof(*step), e->stream), "cuMemcpyHtoDAsync", err);
 	if (!r && run && p->scale.on)
 		r = rt_scaler_begin(p, run, err);
 	if (!r)
-		r = replay(p, (e->eval && !e->infers) || e->initial_scales ? NULL : e->s->forward[again], 0, e->s->n_forward,
-			   (struct rt_launch_how){.timed = timed, .no_once = again && !e->initial_scales,
-						  .watched = p->opt.debug.anomaly, .mean_loss = !e->eval}, err);
+		r = replay(p, (e->eval && !e->infers) || e->initial_scales ? NULL : e->s->forward[again], from, end,
+			   (struct rt_launch_how){.timed = timed, .no_once = again && !e->initial_scales, .watched = p->opt.debug.anomaly,
+						  .mean_loss = !e->eval && !p->plan.segment}, err);
 	if (r)
 		return r;
 	p->stale = false;
-	rt_comms_ran(e, false);
+	if (!p->plan.segment || (run && run->update)) /* the counts of a stage are those of an update */
+		rt_comms_ran(e, false);
 	if (run && p->scale.on)
 		rt_scaler_check(p);
 	if (p->plan.loss)
@@ -266,15 +303,19 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	const struct rt_driver *d = &e->dev->d;
 	/* gradients may overflow if there is a loss scaler */
 	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update, .watched = p->opt.debug.anomaly && !p->scale.on};
-	int n = p->plan.ir.n_calls, add = p->batches > 0, r;
+	int n = p->plan.ir.n_calls, add = p->batches > 0, r = 0;
 	void *graph = NULL;
 
-	if (!e->initial_scales)
+	if (p->plan.segment)
+		r = rest_of_segment(p, run, how, err);
+	else if (!e->initial_scales)
 		graph = e->plain && run->update && e->s->early[add] ? e->s->early[add] : e->s->backward[add][run->update];
-	r = replay(p, graph, e->s->n_forward, e->s->n_backward, how, err);
+	if (!p->plan.segment)
+		r = replay(p, graph, e->s->n_forward, e->s->n_backward, how, err);
 	if (r)
 		return r;
-	rt_comms_ran(e, true);
+	if (!p->plan.segment || run->update)
+		rt_comms_ran(e, true);
 	if (!run->update)
 		return 0;
 	r = rt_launch_calls(p, e->s->n_backward, e->s->n_measure, how, err);
@@ -344,6 +385,9 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 	fill_step(step, p, run);
 	e->plain = !rt_compress_active(p, run->step);
 	e->initial_scales = e->s->scales && !e->scaled;
+	e->batch = p->batches;
+	if (p->pipeline && !p->batches)
+		rt_pipeline_begin(p->pipeline);
 	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* calls that are not captured use it */
 	r = enqueue_forward(p, inputs, step, run, timed, err);
 	if (!r)
@@ -377,6 +421,12 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 	p->step += run->update;
 	ret->loss = (double)*e->loss;
 	rt_run_count_loss(p, ret);
+	if (p->pipeline && run->update) {
+		r = rt_stages_loss(p, &ret->update_loss, err);
+		if (r)
+			return r;
+		ret->loss = ret->update_loss;
+	}
 	ret->updated = run->update;
 	if (p->scale.on)
 		ret->loss_scale = (double)p->scale.scale;
@@ -405,6 +455,7 @@ int rt_engine_wait(struct rt_program *p, struct gt_err *err)
 int rt_engine_eval(struct rt_program *p, const void *const *inputs, struct rt_run *run, double *ret_loss, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
+	double loss;
 	int r;
 
 	(void)run;
@@ -416,12 +467,17 @@ int rt_engine_eval(struct rt_program *p, const void *const *inputs, struct rt_ru
 	e->initial_scales = false;
 	if (!r)
 		r = rt_engine_await(e, e->loss_ready, err);
+	if (!r && p->pipeline)
+		r = rt_engine_drain(e, err);
+	loss = (double)*e->loss;
+	if (!r && p->pipeline)
+		r = rt_pipeline_last(p->pipeline, &loss, err);
 	if (r)
 		return r;
 	if (!ret_loss)
 		return 0;
-	if (!isfinite(*e->loss))
-		return bad_loss(p, (double)*e->loss, p->step, err);
-	*ret_loss = (double)*e->loss;
+	if (!isfinite(loss))
+		return bad_loss(p, loss, p->step, err);
+	*ret_loss = loss;
 	return 0;
 }

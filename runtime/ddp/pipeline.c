@@ -169,6 +169,11 @@ double rt_pipeline_call_bytes(const struct rt_stage *s, const struct rt_call *c)
 	return bytes;
 }
 
+void rt_pipeline_count(struct rt_pipeline *l, double bytes)
+{
+	l->sent_bytes += bytes;
+}
+
 static int gather(struct rt_pipeline *l, double x, double *all, struct gt_err *err)
 {
 	double t0 = gt_now_s();

@@ -21,6 +21,8 @@ int rt_pipeline_give(struct rt_pipeline *l, int to, const void *data, uint64_t b
 int rt_pipeline_take(struct rt_pipeline *l, int from, void *data, uint64_t bytes, struct gt_err *err);
 /* x (n) += x of the other stage. out, in: the queues of chunks to and from it. */
 int rt_pipeline_add(struct rt_pipeline *l, int out, int in, float *x, int64_t n, struct gt_err *err);
+/* Counts bytes that a backend sent itself. */
+void rt_pipeline_count(struct rt_pipeline *l, double bytes);
 /* Sets *x to the last stage's *x, or to the sum over all stages. Waits for all stages. */
 int rt_pipeline_last(struct rt_pipeline *l, double *x, struct gt_err *err);
 int rt_pipeline_sum(struct rt_pipeline *l, double *x, struct gt_err *err);

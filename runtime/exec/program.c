@@ -76,8 +76,6 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 			       "pipeline or sharding");
 	if (o->sparse && o->optimizer.kind == RT_NO_OPTIMIZER)
 		return gt_fail(err, EINVAL, "masks of pruned weights need an optimizer");
-	if (o->pipeline.comm && o->device != RT_CPU)
-		return gt_fail(err, ENOSYS, "a pipeline of %d stages needs the cpu device", rt_comm_size(o->pipeline.comm));
 	return check_optimizer(&o->optimizer, err);
 }
 

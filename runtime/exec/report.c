@@ -244,6 +244,8 @@ json_t *rt_program_report(const struct rt_program *p)
 	p->backend->report(p, doc);
 	if (p->pipeline)
 		json_object_set_new(doc, "pipeline", rt_pipeline_report(p->pipeline));
+	if (p->pipeline && !p->backend->host_memory) /* the stage waits on the device */
+		json_object_set_new(json_object_get(doc, "pipeline"), "waited_s", json_null());
 	json_object_set_new(doc, "parameters", json_integer(rt_program_parameters(p)));
 	json_object_set_new(doc, "flops_per_step", gt_json_real(rt_program_flops(p)));
 	json_object_set_new(doc, "bytes_per_step", gt_json_real(call_bytes(p)));

@@ -99,6 +99,20 @@ Ranks that split a model on two devices train like one rank.
   [True, True, True, True] [1, 2, 2, 4] [True, True, True, True]
   [None, {'ranks': 2, 'calls': 60, 'sent_bytes': 297984.0}, {'ranks': 2, 'calls': 124, 'sent_bytes': 340992.0}, {'ranks': 2, 'calls': 60, 'sent_bytes': 148992.0}]
 
+So do the stages of a pipeline on two devices.
+
+  $ for o in "" "--pp 2"; do split --clip 1 --microbatches 2 $o --save "stages$o.st" > "stages$o.json"; done
+  $ python3 - <<'END'
+  > import json
+  > one, two = (json.load(open(f"stages{o}.json")) for o in ("", "--pp 2"))
+  > print(abs(one["loss"] - two["loss"]) < 1e-4, abs(one["heldout_loss_after"] - two["heldout_loss_after"]) < 1e-4, two["pipeline"]["bubble"])
+  > print([(r["stage"], r["waited_s"], r["sent_bytes"]) for r in two["pipeline"]["ranks"]])
+  > print(len(open("stages.st", "rb").read()) == len(open("stages--pp 2.st", "rb").read()))
+  > END
+  True True None
+  [(0, None, 55872), (1, None, 55872)]
+  True
+
 The loss scale is on the device; a checkpoint contains it.
 
   $ half() { STANDIN_SMS=1 gpu train bert --layers 1 --width 48 --heads 3 --vocab 61 --seq 17 --batch 2 --warmup 1 --amp fp16 \

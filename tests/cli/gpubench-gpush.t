@@ -96,6 +96,7 @@ Jobs that need two GPUs are left out on one.
   ours-split-one	exit 0
   ours-split-tp	left out: needs two GPUs
   ours-split-sp	left out: needs two GPUs
+  ours-split-pp	left out: needs two GPUs
 
 An interrupted check counts as far as it ran.
 

@@ -61,8 +61,8 @@ A pipeline that is impossible is refused before any rank starts.
   $ gpubench train gpt --accum 2 --microbatches 4
   gpubench: --accum 2 and --microbatches 4 exclude each other: the microbatches of an update are accumulated
   [64]
-  $ gpubench train gpt --pp 2 --device cuda
-  gpubench: --pp needs --device cpu: stages on CUDA devices are not supported
+  $ gpubench train gpt --pp 2 --device cuda --amp fp8
+  gpubench: --amp fp8 excludes --pp: use bf16
   [64]
   $ gpubench train gpt --pp 2 --amp fp16
   gpubench: --amp fp16 excludes --pp: the stages do not agree on a loss scale, so use bf16

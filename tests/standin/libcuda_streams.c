@@ -83,10 +83,19 @@ static bool advance(struct stream *s, unsigned long upto)
 	return true;
 }
 
+/* On a GPU all streams progress while one waits for another process. */
+static void advance_all(void)
+{
+	for (struct stream *s = streams; s; s = s->next)
+		advance(s, (unsigned long)-1);
+}
+
 static void drain(struct stream *s, unsigned long upto)
 {
-	while (!advance(s, upto))
+	while (!advance(s, upto)) {
+		advance_all();
 		usleep(20);
+	}
 }
 
 void standin_drain_all(void)
@@ -402,7 +411,10 @@ int cuEventQuery(void *event)
 
 	if (r)
 		return r;
-	return e->recorded && !advance(e->stream, e->upto) ? NOT_READY : failed;
+	if (!e->recorded || advance(e->stream, e->upto))
+		return failed;
+	advance_all();
+	return NOT_READY;
 }
 
 int cuEventElapsedTime(float *ms, void *from, void *to)

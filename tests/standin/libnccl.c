@@ -25,6 +25,7 @@
 
 #define CHUNK	(1 << 17) /* bytes; a multiple of all tested numbers of ranks */
 #define RANKS	16
+#define BOX	(1 << 14) /* bytes of a message that are under way */
 #define CONNECTED 512 /* kinds and sizes of collectives */
 #define GROUPED 64
 #define REGISTERED 512
@@ -44,6 +45,10 @@ struct config {
 struct hall {
 	atomic_int arrived, round;
 	_Alignas(64) char part[RANKS][CHUNK];
+	struct box {
+		atomic_uint sent, received;
+		char data[BOX];
+	} box[RANKS][RANKS]; /* [from][to] */
 };
 struct comm {
 	struct hall *hall;
@@ -252,7 +257,7 @@ int ncclCommAbort(void *comm)
 /* ---- collectives ---- */
 struct op {
 	struct comm *comm;
-	enum { REDUCE, GATHER, EXCHANGE, SCATTER } kind;
+	enum { REDUCE, GATHER, EXCHANGE, SCATTER, PAIR } kind;
 	const char *x;
 	char *out;
 	int type, mean;		     /* of a sum: type of the elements, and whether it is divided by the number of ranks */
@@ -261,6 +266,8 @@ struct op {
 	char *recv[RANKS];
 	size_t at;
 	int stage, round;
+	int peer;	   /* pair: a message to this rank (x), or from it (out), or both */
+	size_t sent, got;
 };
 
 /* Bytes of one round. An exchange and a scatter have a slot in their part for each rank. */
@@ -389,6 +396,30 @@ static int collective(void *data)
 	return 1;
 }
 
+/* A message has been sent when it has been received. */
+static int pair(void *data)
+{
+	struct op *o = data;
+	struct comm *c = o->comm;
+	struct box *to = &c->hall->box[c->rank][o->peer], *from = &c->hall->box[o->peer][c->rank];
+
+	if (c->aborted)
+		return 1;
+	if (!o->stage++)
+		misbehave(c, ++c->collectives);
+	for (size_t n; o->x && o->sent < o->bytes && to->sent == to->received; o->sent += n) {
+		n = o->bytes - o->sent < BOX ? o->bytes - o->sent : BOX;
+		memcpy(to->data, o->x + o->sent, n);
+		to->sent++;
+	}
+	for (size_t n; o->out && o->got < o->bytes && from->sent != from->received; o->got += n) {
+		n = o->bytes - o->got < BOX ? o->bytes - o->got : BOX;
+		memcpy(o->out + o->got, from->data, n);
+		from->received++;
+	}
+	return (!o->x || (o->sent == o->bytes && to->sent == to->received)) && (!o->out || o->got == o->bytes);
+}
+
 /*
  * NCCL connects ranks at the first collective of an algorithm, which depends on the size. Not every transport supports
  * this during a capture: here none does.
@@ -418,7 +449,7 @@ static void note_buffers(const struct op *o)
 
 static void record(const struct op *o, const void *stream)
 {
-	static const char *const names[] = { "ncclAllReduce", "ncclAllGather", "ncclGroupEnd", "ncclReduceScatter" };
+	static const char *const names[] = { "ncclAllReduce", "ncclAllGather", "ncclGroupEnd", "ncclReduceScatter", "ncclSend/Recv" };
 
 	if (o->kind != EXCHANGE)
 		standin_record("%s s%u %s -> %s, %zu bytes", names[o->kind], standin_stream(stream), standin_at(o->x),
@@ -434,7 +465,7 @@ static int give(struct op *o, void *stream)
 
 	record(o, stream);
 	o->comm->busy = 1;
-	if (standin_enqueue_polled(stream, collective, o, sizeof(*o), &o->comm->captured))
+	if (standin_enqueue_polled(stream, o->kind == PAIR ? pair : collective, o, sizeof(*o), &o->comm->captured))
 		return 1;
 	if (!connects(o->comm, o, o->comm->captured > captured))
 		return 5;
@@ -464,7 +495,7 @@ int ncclAllGather(const void *x, void *out, size_t n, int type, void *comm, void
 	return type != INT8 ? INVALID : give(&o, stream);
 }
 
-/* A group must be one exchange: the same number of bytes from each to each. */
+/* A group must be one exchange, the same number of bytes from each to each, or messages to and from one rank. */
 static struct op group;
 static void *group_stream;
 static int group_depth, group_calls;
@@ -492,7 +523,11 @@ static int add(size_t n, int type, int peer, void *comm, void *stream)
 
 int ncclSend(const void *x, size_t n, int type, int peer, void *comm, void *stream)
 {
-	int r = add(n, type, peer, comm, stream);
+	int r;
+
+	if (!group_depth && type == INT8)
+		return give(&(struct op){ .comm = comm, .kind = PAIR, .x = x, .bytes = n, .peer = peer }, stream);
+	r = add(n, type, peer, comm, stream);
 
 	if (!r)
 		group.send[peer] = x;
@@ -501,7 +536,11 @@ int ncclSend(const void *x, size_t n, int type, int peer, void *comm, void *stre
 
 int ncclRecv(void *x, size_t n, int type, int peer, void *comm, void *stream)
 {
-	int r = add(n, type, peer, comm, stream);
+	int r;
+
+	if (!group_depth && type == INT8)
+		return give(&(struct op){ .comm = comm, .kind = PAIR, .out = x, .bytes = n, .peer = peer }, stream);
+	r = add(n, type, peer, comm, stream);
 
 	if (!r)
 		group.recv[peer] = x;
@@ -512,5 +551,11 @@ int ncclGroupEnd(void)
 {
 	if (--group_depth || !group_calls)
 		return group_depth ? 5 : OK;
-	return group_calls == 2 * group.comm->ranks ? give(&group, group_stream) : INVALID;
+	if (group_calls == 2 * group.comm->ranks)
+		return give(&group, group_stream);
+	for (int k = 0; group_calls == 2 && k < group.comm->ranks; k++)
+		if (group.send[k] && group.recv[k])
+			return give(&(struct op){ .comm = group.comm, .kind = PAIR, .x = group.send[k], .out = group.recv[k],
+						  .bytes = group.bytes, .peer = k }, group_stream);
+	return INVALID;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor parallel ranks on devices compute the gradients and losses of one rank. */
+/* Tensor parallel ranks and stages of a pipeline on devices compute the gradients and losses of one rank. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +11,27 @@
 #define LOW		0.02 /* limit in bf16 and f16 */
 
 static const struct split splits[] = {
-	{ GPT, 2, 1, { ON_CUDA } },
-	{ GPT, 4, 1, { ON_CUDA }, .updates = 5 },
-	{ GPT, 2, 2, { ON_CUDA, .accum = 2, .clip_norm = 0.5 }, .updates = 5 },
-	{ VIT, 2, 1, { ON_CUDA }, .updates = 5 },
-	{ MLP, 4, 1, { ON_CUDA, .clip_norm = 0.5 }, .updates = 5 },
-	{ LLAMA, 2, 1, { ON_CUDA }, .updates = 5 },
-	{ DROPOUT, 2, 1, { ON_CUDA }, .updates = 5 },
-	{ GPT, 2, 1, { ON_CUDA, .debug.poison = true }, .updates = 3 },
-	{ GPT, 2, 1, { ON_CUDA, .precision.amp = RT_BF16 }, .limit = LOW, .updates = 5 },
-	{ GPT, 2, 1, { ON_CUDA, .precision.amp = RT_F16 }, .limit = LOW, .updates = 5 },
-	{ GPT, 2, 1, { ON_CUDA, .ranks.sequence = true }, .updates = 5 },
-	{ GPT, 2, 2, { ON_CUDA, .ranks.sequence = true, .clip_norm = 0.5 }, .updates = 5 },
-	{ LLAMA, 4, 1, { ON_CUDA, .ranks.sequence = true }, .updates = 5 },
-	{ DROPOUT, 2, 1, { ON_CUDA, .ranks.sequence = true }, .updates = 5 },
-	{ GPT, 2, 1, { ON_CUDA, .ranks.sequence = true, .precision.amp = RT_BF16 }, .limit = LOW, .updates = 5 },
+	{ GPT, 2, 1, { ON_CUDA }, .updates = 12 },
+	{ GPT, 2, 2, { ON_CUDA, .accum = 2, .clip_norm = 0.5 }, .updates = 3 },
+	{ VIT, 2, 1, { ON_CUDA }, .updates = 3 },
+	{ MLP, 4, 1, { ON_CUDA, .clip_norm = 0.5 }, .updates = 3 },
+	{ LLAMA, 2, 1, { ON_CUDA }, .updates = 3 },
+	{ DROPOUT, 2, 1, { ON_CUDA }, .updates = 3 },
+	{ GPT, 2, 1, { ON_CUDA, .precision.amp = RT_BF16 }, .limit = LOW, .updates = 3 },
+	{ GPT, 2, 1, { ON_CUDA, .precision.amp = RT_F16 }, .limit = LOW, .updates = 3 },
+	{ GPT, 2, 1, { ON_CUDA, .ranks.sequence = true }, .updates = 3 },
+	{ LLAMA, 4, 1, { ON_CUDA, .ranks.sequence = true }, .updates = 3 },
+	{ DROPOUT, 2, 1, { ON_CUDA, .ranks.sequence = true }, .updates = 3 },
+	{ GPT, 2, 1, { ON_CUDA, .ranks.sequence = true, .precision.amp = RT_BF16 }, .limit = LOW, .updates = 3 },
+	{ GPT, 1, 1, { ON_CUDA, .accum = 3 }, .updates = 3, .stages = 2 },
+	{ GPT, 1, 1, { ON_CUDA, .accum = 4, .clip_norm = 0.5 }, .updates = 3, .stages = 3 },
+	{ GPT, 1, 1, { ON_CUDA, .accum = 4, .pipeline.schedule = RT_GPIPE }, .updates = 3, .stages = 2 },
+	{ GPT, 1, 1, { ON_CUDA, .accum = 2, .debug.poison = true }, .updates = 3, .stages = 2 },
+	{ DROPOUT, 1, 1, { ON_CUDA, .accum = 3, .memory.checkpoint = 2 }, .updates = 3, .stages = 2 },
+	{ GPT, 1, 1, { ON_CUDA, .accum = 2, .precision.amp = RT_BF16 }, .limit = LOW, .updates = 3, .stages = 2 },
+	{ GPT, 1, 2, { ON_CUDA, .accum = 2, .clip_norm = 0.5 }, .updates = 3, .stages = 2 },
+	{ GPT, 2, 1, { ON_CUDA, .accum = 2, .clip_norm = 0.5 }, .updates = 3, .stages = 2 },
+	{ LLAMA, 2, 1, { ON_CUDA, .accum = 2, .ranks.sequence = true }, .updates = 3, .stages = 2 },
 };
 
 START_TEST(split_models_train_like_one_rank)

@@ -17,6 +17,7 @@ struct split {
 	struct rt_options opt;
 	double limit; /* of the difference of a gradient relative to its norm, and of losses; 0: 1e-6, and 1e-4 for losses */
 	int updates;  /* 0: SPLIT_UPDATES */
+	int stages;   /* 0: 1; opt.accum is the number of microbatches */
 	/* private: values of one rank, in memory that all ranks share */
 	struct {
 		double loss[SPLIT_UPDATES];

@@ -108,9 +108,9 @@ RT_DEVICE uint64_t batch_of(const struct rt_update_step *h)
 
 template <class T>
 RT_DEVICE void dropout_body(int64_t n, int64_t first, uint64_t stream, uint32_t limit, float scale, const T *x, T *y, int add,
-			    const struct rt_update_step *h)
+			    int ahead, const struct rt_update_step *h)
 {
-	uint64_t batch = batch_of(h);
+	uint64_t batch = batch_of(h) + (uint64_t)(int64_t)ahead;
 	uint32_t key[4] = { (uint32_t)batch, (uint32_t)(batch >> 32), (uint32_t)stream, (uint32_t)(stream >> 32) };
 
 	philox(key, h->draws[0], h->draws[1]);
@@ -123,10 +123,10 @@ RT_DEVICE void dropout_body(int64_t n, int64_t first, uint64_t stream, uint32_t 
 }
 
 /* y (n) = or += scale x (n), or 0 where the element's 32 random bits are below limit. first: index of x[0] in a tensor
- * that ranks split. Same as the CPU: runtime/math/simd_nn.h. */
-RT_TYPED(dropout, (int64_t n, int64_t first, uint64_t stream, uint32_t limit, float scale, const T *x, T *y, int add,
+ * that ranks split. ahead: batch of x minus the current one, in a pipeline. Same as the CPU: runtime/math/simd_nn.h. */
+RT_TYPED(dropout, (int64_t n, int64_t first, uint64_t stream, uint32_t limit, float scale, const T *x, T *y, int add, int ahead,
 		const struct rt_update_step *h),
-	dropout_body(n, first, stream, limit, scale, x, y, add, h))
+	dropout_body(n, first, stream, limit, scale, x, y, add, ahead, h))
 
 template <class T, int W> RT_DEVICE void add_part(int64_t n, int64_t part, const T *a, const T *b, T *y)
 {
