@@ -113,6 +113,13 @@ So do the stages of a pipeline on two devices.
   [(0, None, 55872), (1, None, 55872)]
   True
 
+Ranks that share neither memory nor MPI are refused.
+
+  $ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  $ for r in 0 1; do RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r MASTER_ADDR=127.0.0.1 MASTER_PORT=$port split --tp 2 2> refused$r & done; wait
+  $ cat refused0
+  gpubench: rank 0*: ranks of srun or torchrun cannot split a model by --tp or --pp: start them by --ranks or mpirun (glob)
+
 The loss scale is on the device; a checkpoint contains it.
 
   $ half() { STANDIN_SMS=1 gpu train bert --layers 1 --width 48 --heads 3 --vocab 61 --seq 17 --batch 2 --warmup 1 --amp fp16 \
