@@ -31,14 +31,6 @@ void standin_trace(unsigned (*enqueued)(void), void (*ran)(const struct standin_
 	on_ran = ran;
 }
 
-unsigned long standin_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (unsigned long)t.tv_sec * 1000000000 + (unsigned long)t.tv_nsec;
-}
-
 /* ---- running ---- */
 static bool is_work(void (*run)(void *));
 static void describe(const struct work *w, struct standin_activity *a);
@@ -84,18 +76,17 @@ static bool advance(struct stream *s, unsigned long upto)
 }
 
 /* On a GPU all streams progress while one waits for another process. */
-static void advance_all(void)
+static bool advance_others(struct stream *s, unsigned long upto)
 {
-	for (struct stream *s = streams; s; s = s->next)
-		advance(s, (unsigned long)-1);
+	for (struct stream *o = streams; o && !advance(s, upto); o = o->next)
+		advance(o, (unsigned long)-1);
+	return advance(s, upto);
 }
 
 static void drain(struct stream *s, unsigned long upto)
 {
-	while (!advance(s, upto)) {
-		advance_all();
+	while (!advance_others(s, upto))
 		usleep(20);
-	}
 }
 
 void standin_drain_all(void)
@@ -411,10 +402,7 @@ int cuEventQuery(void *event)
 
 	if (r)
 		return r;
-	if (!e->recorded || advance(e->stream, e->upto))
-		return failed;
-	advance_all();
-	return NOT_READY;
+	return e->recorded && !advance_others(e->stream, e->upto) ? NOT_READY : failed;
 }
 
 int cuEventElapsedTime(float *ms, void *from, void *to)
