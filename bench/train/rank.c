@@ -551,9 +551,6 @@ static int open_mesh(struct bn_training *r, struct gt_err *err)
 	r->data_ranks = 1;
 	if (!r->comm)
 		return 0;
-	if (r->o.tp * r->o.pp > 1 && gt_streq(rt_comm_transport(r->comm), "tcp"))
-		return gt_fail_exit(err, GT_EXIT_USAGE, ENOSYS, "ranks of srun or torchrun cannot split a model by --tp or --pp: "
-				    "start them by --ranks or mpirun");
 	status = bn_train_agree(r->comm, &r->o, err);
 	if (status)
 		return status;

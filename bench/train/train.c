@@ -77,17 +77,14 @@ static int started_ranks(const struct bn_train_options *o, json_t **ret, struct 
 	struct bn_train_options own = *o;
 	struct gt_err why = { 0 };
 	struct rt_comm *c = NULL;
-	bool mpi = rt_mpi_started();
+	bool mpi = rt_mpi_started(), cuda = gt_streq(o->device, "cuda");
 	int r;
 
 	if (o->ranks)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks: %s started the ranks and sets their number",
 				    mpi ? "mpirun" : "srun or torchrun");
-	if (!mpi && !gt_streq(o->device, "cuda"))
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "ranks of srun or torchrun need --device cuda: on CPUs use --ranks or mpirun, or "
-				    "unset RANK and SLURM_PROCID for a single process");
-	r = mpi ? rt_comm_mpi(o->no_pin, &c, &why) : rt_comm_env(o->no_pin, rt_cuda_home_own, &c, &why);
+	r = mpi ? rt_comm_mpi(o->no_pin, &c, &why) :
+		  rt_comm_env(o->no_pin, !cuda || o->tp * o->pp > 1, cuda ? rt_cuda_home_own : NULL, &c, &why);
 	if (r)
 		abort_ranks(c, &why);
 	own.ranks = (uint64_t)rt_comm_size(c);

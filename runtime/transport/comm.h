@@ -204,10 +204,11 @@ int rt_comm_mpi_alone(struct rt_comm **ret, struct gt_err *err);
  * SLURM_STEP_NUM_TASKS, or PMI_RANK and PMI_SIZE. Also true if only one variable of a pair is set; rt_comm_env() then
  * fails. */
 bool rt_env_started(void);
-/* Joins the ranks at MASTER_ADDR and MASTER_PORT over TCP. For ranks on devices: there are no windows, only gathers and
- * the detection of ended ranks. Binds as rt_comm_mpi() does, near home(local_rank) as in struct rt_group. Exit status
- * 64 for invalid variables. */
-int rt_comm_env(bool no_pin, int (*home)(int local_rank), struct rt_comm **ret, struct gt_err *err);
+/* Joins the ranks at MASTER_ADDR and MASTER_PORT over TCP. If any rank passes memory, all must be on one host, and the
+ * result is a group over shared memory. Otherwise there are no windows, only gathers and the detection of ended ranks,
+ * for ranks on devices. Binds as rt_comm_mpi() does, near home(local_rank) as in struct rt_group. Exit status 64 for
+ * invalid variables, and for ranks on several hosts that need memory. */
+int rt_comm_env(bool no_pin, bool memory, int (*home)(int local_rank), struct rt_comm **ret, struct gt_err *err);
 void rt_comm_free(struct rt_comm *c);
 GT_DEFINE_AUTO(rt_comm, rt_comm_free);
 /* Ends all ranks after an error in a rank that a launcher started. */

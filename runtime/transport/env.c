@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
+#include "lib/fsroot.h"
 #include "lib/parse.h"
 #include "runtime/transport/star.h"
 #include "runtime/transport/transport.h"
@@ -274,6 +276,71 @@ static int share_cpus(struct rt_comm *c, int (*home)(int), struct rt_place *ret,
 	return r;
 }
 
+/* Fails if the ranks cannot reach each other by a local socket: they are on several hosts, or in several network
+ * namespaces. */
+static int check_local(struct rt_comm *c, struct gt_err *err)
+{
+	gt_auto(gt_fsroot) *fs = NULL;
+	gt_autofree char *boot = NULL, *net = NULL, *id = NULL;
+	int where[RT_MAX_RANKS], r = gt_fs_open("/", &fs, NULL);
+
+	if (!r)
+		gt_fs_read_line(fs, "/proc/sys/kernel/random/boot_id", &boot);
+	if (!r)
+		gt_fs_readlink(fs, "/proc/self/ns/net", &net);
+	id = gt_xasprintf("%s %s", boot ? boot : "", net ? net : "");
+	r = gather_ints(c, gt_hash64(id, strlen(id), 0), where, err);
+	for (int i = 1; !r && i < c->size; i++)
+		if (where[i] != where[0])
+			r = gt_fail_exit(err, GT_EXIT_USAGE, ENOSYS,
+					 "ranks 0 and %d are on different hosts and have no memory in common: start them by mpirun", i);
+	return r;
+}
+
+/* Replaces the group by one over shared memory if any rank wants that. The new group keeps the connections to detect
+ * ended ranks. */
+static int share_memory(bool wanted, struct rt_comm **c, struct gt_err *err)
+{
+	struct rt_comm *star = *c, *local = NULL;
+	int want[RT_MAX_RANKS], low[RT_MAX_RANKS], high[RT_MAX_RANKS], fd = -1, r = gather_ints(star, wanted, want, err), shared;
+	uint64_t key = 0;
+
+	for (int i = 0; !r && i < star->size; i++)
+		wanted |= want[i] != 0;
+	if (r || !wanted)
+		return r;
+	r = check_local(star, err);
+	if (r)
+		return r;
+	if (!star->rank) {
+		if (getrandom(&key, sizeof(key), 0) != sizeof(key))
+			r = gt_fail_errno(err, errno, "cannot get a random number");
+		key = (key & (UINT64_MAX >> 2)) | 1;
+		if (!r)
+			r = rt_local_listen(key, &fd, err);
+		key = r ? 0 : key;
+	}
+	/* the other ranks wait for the key even if there is none */
+	shared = gather_ints(star, key & 0x7fffffff, low, r ? NULL : err);
+	if (!shared)
+		shared = gather_ints(star, key >> 31, high, r ? NULL : err);
+	if (!r)
+		r = shared;
+	if (!r && !low[0])
+		r = gt_fail(err, ECONNREFUSED, "the first rank could not start");
+	if (!r)
+		r = rt_local_join(fd, (uint64_t)high[0] << 31 | (uint64_t)low[0], star->rank, star->size, &local, err);
+	if (fd >= 0)
+		close(fd);
+	if (r)
+		return r;
+	local->star = star->star;
+	local->local_rank = star->local_rank;
+	free(star);
+	*c = local;
+	return 0;
+}
+
 /* Keeps the binding if the launcher has bound the ranks. If all ranks of a host may use all its CPUs, each gets its
  * part. */
 static int find_place(struct rt_comm *c, bool no_pin, int (*home)(int), struct gt_err *err)
@@ -298,12 +365,19 @@ static int find_place(struct rt_comm *c, bool no_pin, int (*home)(int), struct g
 	if (r)
 		return r;
 	c->spin = same && !no_pin ? !shared : separate;
+	if (same && !no_pin)
+		now = own;
 	if (!no_pin)
-		rt_place_put(c, same ? &own : &now);
-	return 0;
+		rt_place_put(c, &now);
+	if (c->transport != &rt_transport_shm)
+		return 0;
+	r = gather_ints(c, (uint64_t)now.node, where, err);
+	if (!r)
+		c->nodes = rt_place_index(where, c->size, c->node);
+	return r;
 }
 
-int rt_comm_env(bool no_pin, int (*home)(int local_rank), struct rt_comm **ret, struct gt_err *err)
+int rt_comm_env(bool no_pin, bool memory, int (*home)(int local_rank), struct rt_comm **ret, struct gt_err *err)
 {
 	struct rt_rendezvous m;
 	struct rt_comm *c = NULL;
@@ -318,6 +392,8 @@ int rt_comm_env(bool no_pin, int (*home)(int local_rank), struct rt_comm **ret, 
 	r = rt_star_join(&m, &c, err);
 	if (!r)
 		r = find_hosts(c, m.local_rank, err);
+	if (!r)
+		r = share_memory(memory, &c, err);
 	if (!r)
 		r = find_place(c, no_pin, home, err);
 	if (r && c)

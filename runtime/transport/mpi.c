@@ -311,7 +311,7 @@ void rt_comm_free(struct rt_comm *c)
 		rt_shm_leave(c);
 		return;
 	}
-	if (c->star) {
+	if (c->transport == &rt_transport_star) {
 		rt_star_leave(c, true);
 		return;
 	}
@@ -320,7 +320,9 @@ void rt_comm_free(struct rt_comm *c)
 		free(c->across);
 		free(c->flat);
 		free(c);
-	} else if (lib && c->transport == &rt_transport_shm) {
+	} else if ((lib || c->star) && c->transport == &rt_transport_shm) {
+		if (c->star)
+			rt_star_leave(c, true);
 		rt_local_leave(c);
 	} else {
 		free(c);

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include "runtime/transport/star.h"
 #include "runtime/transport/transport.h"
 
 #define STAGES	16u
@@ -74,7 +75,7 @@ static int shm_alive(struct rt_comm *c, struct gt_err *err)
 	atomic_store(&c->shm->rank[c->rank].polled_ms, now_ms);
 	atomic_store(&root->rank[first->rank].polled_ms, now_ms);
 	if (!dead)
-		return 0;
+		return first->star ? rt_star_watch(rt_comm_root(c), err) : 0;
 	if (dead < 0)
 		return gt_fail(err, EINTR, "interrupted");
 	return gt_fail(err, ECONNRESET, "rank %d has ended: %s", dead - 1, root->why);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ranks without a common parent, on one or several hosts. Each has a TCP connection to the first rank. The connections
- * carry single numbers, for ranks on devices whose gradients go over NCCL. They also show that a rank has ended: the
- * first rank sees its connection close and notifies the others. All messages are frames of one size; a rank that
- * sends anything else is dropped.
+ * carry single numbers, for ranks on devices whose gradients go over NCCL, and for ranks that then share memory. They
+ * also show that a rank has ended: the first rank sees its connection close and notifies the others. All messages are
+ * frames of one size; a rank that sends anything else is dropped.
  */
 #include <errno.h>
 #include <poll.h>
@@ -36,8 +36,8 @@ static void lose(struct rt_comm *c, int rank, const char *why)
 	s->peer[rank].fd = -1;
 	if (s->ended || s->peer[rank].bye)
 		return;
-	s->ended = rank + 1;
 	snprintf(s->why, sizeof(s->why), "%s", why);
+	s->ended = rank + 1;
 	if (!c->rank)
 		rt_star_tell_all(c, RT_GONE, &who, 1);
 }
@@ -124,8 +124,8 @@ void rt_star_take(struct rt_comm *c, int from)
 	} else if (f->kind == RT_CAME) {
 		take_count(c, p);
 	} else if (f->kind == RT_GONE && c->rank && who >= 0 && !s->ended) {
-		s->ended = who + 1;
 		snprintf(s->why, sizeof(s->why), "its connection to rank 0 has ended");
+		s->ended = who + 1;
 	} else if (f->kind == RT_BYE) {
 		p->bye = true;
 	}
@@ -194,6 +194,17 @@ static int star_alive(struct rt_comm *c, struct gt_err *err)
 {
 	pump(c, 0);
 	beat(c);
+	return ended(c, err);
+}
+
+int rt_star_watch(struct rt_comm *c, struct gt_err *err)
+{
+	struct rt_star *s = c->star;
+
+	if (!atomic_exchange(&s->busy, true)) {
+		pump(c, 0);
+		atomic_store(&s->busy, false);
+	}
 	return ended(c, err);
 }
 
@@ -285,5 +296,7 @@ void rt_star_leave(struct rt_comm *c, bool well)
 			close(c->star->peer[i].fd);
 		}
 	free(c->star);
-	free(c);
+	c->star = NULL;
+	if (c->transport == &rt_transport_star)
+		free(c);
 }

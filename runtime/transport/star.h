@@ -33,7 +33,8 @@ struct rt_star {
 	double all[RT_MAX_RANKS];
 	bool have_all;
 	int awaited; /* rank + 1 that the first rank waits for, by its own report */
-	int ended;   /* rank + 1 */
+	_Atomic bool busy; /* a thread is in rt_star_watch() */
+	_Atomic int ended; /* rank + 1; set after why */
 	char why[128];
 };
 /* Receives into p->in without waiting. Returns 1 for a whole frame, 0 for a partial one, -1 if the connection has ended. */
@@ -58,6 +59,9 @@ int rt_rendezvous_from_environment(struct rt_rendezvous *ret, struct gt_err *err
 /* Returns the first host of a list in Slurm's notation: "node[07-09,12],login" gives node07. */
 int rt_first_host(const char *list, char *ret, size_t size, struct gt_err *err);
 int rt_star_join(const struct rt_rendezvous *m, struct rt_comm **ret, struct gt_err *err);
-/* well: this rank finished its work. Otherwise the other ranks treat it as failed. */
+/* Fails if a rank has ended. For ranks that exchange their data in another way; any thread may call it. */
+int rt_star_watch(struct rt_comm *c, struct gt_err *err);
+/* Closes the connections. Frees c if it has no other transport. well: this rank finished its work. Otherwise the other
+ * ranks treat it as failed. */
 void rt_star_leave(struct rt_comm *c, bool well);
 #endif

@@ -123,7 +123,6 @@ def refused():
     by_hand = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
     for env, more, says in (
             (by_hand, ["--ranks", "2"], "--ranks: srun or torchrun started the ranks and sets their number"),
-            (by_hand, ["--device", "cpu"], "ranks of srun or torchrun need --device cuda"),
             ({"WORLD_SIZE": "2"}, [], "WORLD_SIZE=2 shows several ranks, but RANK is not set"),
             ({"PMIX_RANK": "0"}, [], "PMIX_RANK=0 shows several ranks, but their number is unknown")):
         done = subprocess.run([*TRAIN, "--steps", "2", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -154,6 +153,10 @@ def torchrun():
                               stderr=subprocess.STDOUT, text=True, env=variables(), timeout=180)
         lines = sorted(m[0] for m in MADE.finditer(done.stdout))
         judge(f"torchrun {form[0]}", [(done.returncode, line) for line in lines] or [(done.returncode, done.stdout)] * 2, 1, (0, 1))
+    for split in ([], ["--tp", "2"], ["--pp", "2"]):
+        done = subprocess.run([program, "--standalone", "--nproc-per-node", "2", "--no-python", *TRAIN, "--device", "cpu", "--steps", "2",
+                               *split], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=variables(), timeout=180)
+        tap.check(f"torchrun, ranks on CPUs {' '.join(split)}", done.returncode == 0 and "2 ranks" in done.stdout, done.stdout)
 
 
 def several_hosts():
@@ -162,6 +165,9 @@ def several_hosts():
     hosts = tuple(check_mpi.HOSTS[:2])
     judge("two hosts", finish(start([RANK, "train", "6"], "192.0.2.1", hosts)), 2, (0, 0))
     judge("three hosts", finish(start([RANK, "train", "6"], "192.0.2.1", tuple(check_mpi.HOSTS))), 3, (0, 0, 0))
+    ends = finish(start([*TRAIN, "--steps", "2", "--device", "cpu"], "192.0.2.1", hosts))
+    tap.check("ranks on CPUs of two hosts are refused", all(status == 64 and "ranks 0 and 1 are on different hosts" in text
+                                                            for status, text in ends), ends)
     for victim in range(2):
         lose(f"rank {victim} is killed on its host: the other ends and names it", victim, hosts, "192.0.2.1")
     lose("a host loses its network: the first rank ends and names the other", 1, hosts, "192.0.2.1",

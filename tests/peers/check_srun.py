@@ -59,6 +59,25 @@ def together(gpubench, folder):
     return say("ranks of srun train together", right and getattr(done, "returncode", 1) == 0, done)
 
 
+def split(gpubench, folder):
+    """Two ranks on CPUs that split the layers of one model."""
+    model = "gpt2 --seq 16 --layers 1 --width 32 --heads 2 --vocab 61 --batch 2".split()
+    model += "--threads 1 --warmup 0 --steps 2 --quiet --json".split()
+
+    def ask(env):
+        if "idle" not in monitoring.state(env):
+            return None
+        return monitoring.run("srun", f"-n{TASKS}", "--overcommit", gpubench, "train", *model, "--tp", str(TASKS), env=env)
+
+    done = monitoring.slurm(folder, "", ask)
+    one = subprocess.run([gpubench, "train", *model], stdout=subprocess.PIPE, check=True)
+    try:
+        apart = abs(json.loads(done.stdout)["loss"] - json.loads(one.stdout)["loss"])
+    except (AttributeError, ValueError) as e:
+        return say("ranks of srun split a model", False, f"{e}: {done}")
+    return say("ranks of srun split a model", apart < 1e-6, f"the losses differ by {apart}")
+
+
 def launches(gputune, folder):
     """gputune run with tasks that srun has bound by task/affinity, and with unbound tasks."""
     show = [gputune, "run", "--print", "--json", "--", "python3", "x.py"]
@@ -105,7 +124,7 @@ def main():
     if os.geteuid() or not all(map(shutil.which, ("slurmctld", "slurmd", "srun"))):
         print("1..0 # SKIP no slurmd here, or not root")
         return 0
-    print("1..8" if len(os.sched_getaffinity(0)) > 1 else "1..4")
+    print("1..9" if len(os.sched_getaffinity(0)) > 1 else "1..5")
     with tempfile.TemporaryDirectory() as folder:
         done = session(gpubench, folder)
         files = [os.path.join(folder, f"r{r}.json") for r in range(TASKS)]
@@ -124,6 +143,8 @@ def main():
                      fleet.stdout)
         os.mkdir(os.path.join(folder, "together"))
         whole &= together(gpubench, os.path.join(folder, "together"))
+        os.mkdir(os.path.join(folder, "split"))
+        whole &= split(gpubench, os.path.join(folder, "split"))
         if len(os.sched_getaffinity(0)) > 1:
             os.mkdir(os.path.join(folder, "launches"))
             whole &= launches(os.path.join(os.path.dirname(gpubench), "gputune"), os.path.join(folder, "launches"))

@@ -599,7 +599,7 @@ static int train_and_tell(const char *steps)
 {
 	gt_auto(rt_comm) *c = NULL;
 	struct gt_err err = {0};
-	int r = rt_env_started() ? rt_comm_env(false, rt_cuda_home_own, &c, &err) : 0;
+	int r = rt_env_started() ? rt_comm_env(false, false, rt_cuda_home_own, &c, &err) : 0;
 
 	if (!r)
 		r = train(steps, c, &err);
