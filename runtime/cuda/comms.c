@@ -184,6 +184,6 @@ void rt_comms_report(const struct rt_program *p, json_t *doc)
 		json_object_set_new(doc, "ddp", ranks_report(p));
 	if (e->tensor)
 		json_object_set_new(doc, "groups",
-				    json_pack("{s:{s:i, s:I, s:o}}", "tensor", "ranks", rt_comm_size(rt_nccl_group(e->tensor)), "calls",
-					      (json_int_t)e->group_calls, "sent_bytes", gt_json_real(e->group_bytes)));
+				    json_pack("{s:{s:i, s:I, s:o}}", "tensor", "ranks", rt_comm_size(rt_nccl_group(e->tensor)),
+					      "calls", (json_int_t)e->group_calls, "sent_bytes", gt_json_real(e->group_bytes)));
 }

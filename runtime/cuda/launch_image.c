@@ -362,8 +362,9 @@ static void run_own_rows(struct rt_engine *e, const struct rt_call *c)
 
 	if (!e->r)
 		rt_launch_result(e,
-				 rt_engine_check(e, e->dev->d.copy_async(rt_at(c->out[0]), rt_at(c->in[0]) + (cu_ptr)c->attr.part * bytes,
-									 bytes, e->stream),
+				 rt_engine_check(e, e->dev->d.copy_async(rt_at(c->out[0]),
+									 rt_at(c->in[0]) + (cu_ptr)c->attr.part * bytes, bytes,
+									 e->stream),
 						 "cuMemcpyDtoDAsync", &err),
 				 &err);
 }

@@ -221,7 +221,8 @@ static int init(struct rt_nccl *n, struct unique_id id, struct gt_err *err)
 
 	n->nonblocking = n->api.init_config && n->version >= NCCL_NONBLOCKING;
 	if (n->nonblocking)
-		return rt_nccl_settle(n, n->api.init_config(&n->comm, n->size, id, n->rank, &config), "ncclCommInitRankConfig", err);
+		return rt_nccl_settle(n, n->api.init_config(&n->comm, n->size, id, n->rank, &config), "ncclCommInitRankConfig",
+				      err);
 	return check(n, n->api.init_rank(&n->comm, n->size, id, n->rank), "ncclCommInitRank", err);
 }
 

@@ -43,7 +43,8 @@ int rt_nccl_all_gather(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu
 {
 	int r = usable(n, err);
 
-	return r ? r : rt_nccl_settle(n, n->api.all_gather(at(x), at(out), bytes, NCCL_INT8, n->comm, stream), "ncclAllGather", err);
+	return r ? r : rt_nccl_settle(n, n->api.all_gather(at(x), at(out), bytes, NCCL_INT8, n->comm, stream), "ncclAllGather",
+				      err);
 }
 
 static int type_of(enum rt_dtype type)
@@ -63,7 +64,8 @@ int rt_nccl_sum_double(struct rt_nccl *n, cu_ptr x, cu_stream stream, struct gt_
 {
 	int r = usable(n, err);
 
-	return r ? r : rt_nccl_settle(n, n->api.all_reduce(at(x), at(x), 1, NCCL_DOUBLE, NCCL_SUM, n->comm, stream), "ncclAllReduce", err);
+	return r ? r : rt_nccl_settle(n, n->api.all_reduce(at(x), at(x), 1, NCCL_DOUBLE, NCCL_SUM, n->comm, stream),
+				      "ncclAllReduce", err);
 }
 
 int rt_nccl_reduce_scatter(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, enum rt_dtype type, cu_stream stream,
@@ -71,8 +73,9 @@ int rt_nccl_reduce_scatter(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t coun
 {
 	int r = usable(n, err);
 
-	return r ? r : rt_nccl_settle(n, n->api.reduce_scatter(at(x), at(out), (size_t)count, type_of(type), NCCL_SUM, n->comm, stream),
-			      "ncclReduceScatter", err);
+	return r ? r : rt_nccl_settle(n, n->api.reduce_scatter(at(x), at(out), (size_t)count, type_of(type), NCCL_SUM, n->comm,
+								stream),
+				      "ncclReduceScatter", err);
 }
 
 int rt_nccl_send(struct rt_nccl *n, cu_ptr x, size_t bytes, cu_stream stream, struct gt_err *err)

@@ -253,8 +253,8 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 		r = rt_scaler_begin(p, run, err);
 	if (!r)
 		r = replay(p, (e->eval && !e->infers) || e->initial_scales ? NULL : e->s->forward[again], from, end,
-			   (struct rt_launch_how){.timed = timed, .no_once = again && !e->initial_scales, .watched = p->opt.debug.anomaly,
-						  .mean_loss = !e->eval && !p->plan.segment}, err);
+			   (struct rt_launch_how){.timed = timed, .no_once = again && !e->initial_scales,
+						  .watched = p->opt.debug.anomaly, .mean_loss = !e->eval && !p->plan.segment}, err);
 	if (r)
 		return r;
 	p->stale = false;

@@ -218,7 +218,8 @@ static int send_tensor(struct rt_program *p, const struct rt_call *c, struct lin
 	if (!r)
 		r = rt_engine_check(e, d->event_record(l->sent[slot], l->stream), "cuEventRecord", err);
 	if (!r && c->out[0]) /* the forward message returns an empty loss */
-		r = rt_engine_check(e, d->fill_async(rt_at(c->out[0]), 0, rt_node_bytes(c->out[0]), e->stream), "cuMemsetD8Async", err);
+		r = rt_engine_check(e, d->fill_async(rt_at(c->out[0]), 0, rt_node_bytes(c->out[0]), e->stream), "cuMemsetD8Async",
+				    err);
 	l->count++;
 	return r;
 }

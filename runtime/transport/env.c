@@ -292,8 +292,8 @@ static int check_local(struct rt_comm *c, struct gt_err *err)
 	r = gather_ints(c, gt_hash64(id, strlen(id), 0), where, err);
 	for (int i = 1; !r && i < c->size; i++)
 		if (where[i] != where[0])
-			r = gt_fail_exit(err, GT_EXIT_USAGE, ENOSYS,
-					 "ranks 0 and %d are on different hosts and have no memory in common: start them by mpirun", i);
+			return gt_fail_exit(err, GT_EXIT_USAGE, ENOSYS,
+					    "ranks 0 and %d are on different hosts and share no memory: start them by mpirun", i);
 	return r;
 }
 

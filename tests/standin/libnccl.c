@@ -346,7 +346,9 @@ static void sum_up(const struct op *o, size_t from, size_t n)
 			sum += value_at(c->hall->part[k] + from + i, o->type);
 			sum = o->type == FLOAT ? (float)sum : sum;
 		}
-		put_value(o->out + o->at + i, o->type, o->mean ? (o->type == FLOAT ? (float)sum / (float)c->ranks : sum / c->ranks) : sum);
+		if (o->mean)
+			sum = o->type == FLOAT ? (double)((float)sum / (float)c->ranks) : sum / c->ranks;
+		put_value(o->out + o->at + i, o->type, sum);
 	}
 }
 
@@ -449,7 +451,8 @@ static void note_buffers(const struct op *o)
 
 static void record(const struct op *o, const void *stream)
 {
-	static const char *const names[] = { "ncclAllReduce", "ncclAllGather", "ncclGroupEnd", "ncclReduceScatter", "ncclSend/Recv" };
+	static const char *const names[] = { "ncclAllReduce", "ncclAllGather", "ncclGroupEnd", "ncclReduceScatter",
+					     "ncclSend/Recv" };
 
 	if (o->kind != EXCHANGE)
 		standin_record("%s s%u %s -> %s, %zu bytes", names[o->kind], standin_stream(stream), standin_at(o->x),
@@ -476,7 +479,8 @@ static int give(struct op *o, void *stream)
 
 int ncclAllReduce(const void *x, void *out, size_t n, int type, int op, void *comm, void *stream)
 {
-	struct op o = { .comm = comm, .kind = REDUCE, .x = x, .out = out, .type = type, .mean = op == AVG, .bytes = size_of(type) * n };
+	struct op o = { .comm = comm, .kind = REDUCE, .x = x, .out = out, .type = type, .mean = op == AVG,
+			.bytes = size_of(type) * n };
 
 	return (type < HALF || type > BFLOAT16) || (op != AVG && op != SUM) ? INVALID : give(&o, stream);
 }

@@ -143,8 +143,8 @@ static int compare_or_keep(struct split *s, const struct rt_graph *g, struct rt_
 		return r;
 	if (one)
 		s->expected->loss[update] = loss;
-	WANT(fabs(loss - s->expected->loss[update]) < GT_MAX(1e-4, s->limit), "update %d: the loss is %.7f, not %.7f", update + 1, loss,
-	     s->expected->loss[update]);
+	WANT(fabs(loss - s->expected->loss[update]) < GT_MAX(1e-4, s->limit), "update %d: the loss is %.7f, not %.7f", update + 1,
+	     loss, s->expected->loss[update]);
 	return 0;
 }
 
