@@ -81,37 +81,61 @@ static size_t find_in(char **lines, size_t n_lines, const struct pr_message **re
 	return n;
 }
 
-/* Joins a message that a terminal or the kernel log has broken into lines: one space between words, and the prefix NVRM
- * once. */
-static char *join(char *text)
+/* Appends the words of a line, with one space between them, and the prefix NVRM only once. */
+static void append(struct gt_buf *b, char *line)
 {
-	gt_auto_buf b = { 0 };
-	bool nvrm = false;
+	for (char *rest = line, *word; (word = strtok_r(rest, " \t\r", &rest));)
+		if (strcmp(word, "NVRM:") || !b->len || !strstr(b->s, "NVRM:"))
+			gt_buf_printf(b, "%s%s", b->len ? " " : "", word);
+}
 
-	for (char *rest = text, *word; (word = strtok_r(rest, " \t\n\r", &rest));) {
-		if (!strcmp(word, "NVRM:")) {
-			if (nvrm)
-				continue;
-			nvrm = true;
-		}
-		gt_buf_printf(&b, "%s%s", b.len ? " " : "", word);
+/* Joins each line with the lines after it that begin with a space: a terminal or the kernel log has broken it. Returns
+ * the number of joined lines. */
+static size_t join(char **lines, size_t n_lines, char **ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_lines;) {
+		gt_auto_buf b = { 0 };
+		size_t first = i;
+
+		do
+			append(&b, lines[i++]);
+		while (i < n_lines && (*lines[i] == ' ' || *lines[i] == '\t'));
+		if (i - first > 1)
+			ret[n++] = gt_buf_take(&b);
 	}
-	return gt_buf_take(&b);
+	return n;
+}
+
+static size_t find_joined(const char *text, const struct pr_message **ret, size_t most)
+{
+	gt_autofree char *copy = gt_xstrdup(text);
+	size_t room = strlen(text) / 2 + 1, n_lines = 0, n_joined, n;
+	gt_autofree char **lines = gt_xcalloc(room, sizeof(*lines)), **joined = gt_xcalloc(room, sizeof(*joined));
+	gt_autofree char **left = gt_xcalloc(room, sizeof(*left));
+
+	gt_each_line(line, copy)
+		lines[n_lines++] = line;
+	n_joined = join(lines, n_lines, joined);
+	memcpy(left, joined, n_joined * sizeof(*left));
+	n = find_in(left, n_joined, ret, most);
+	for (size_t i = 0; i < n_joined; i++)
+		free(joined[i]);
+	return n;
 }
 
 size_t pr_message_find(const char *text, const struct pr_message **ret, size_t most)
 {
-	gt_autofree char *copy = gt_xstrdup(text), *again = gt_xstrdup(text), *joined = NULL;
+	gt_autofree char *copy = gt_xstrdup(text);
 	gt_autofree char **lines = gt_xcalloc(strlen(text) / 2 + 1, sizeof(*lines));
 	size_t n, n_lines = 0;
 
 	gt_each_line(line, copy)
 		lines[n_lines++] = line;
 	n = find_in(lines, n_lines, ret, most);
-	if (!n && n_lines > 1) {
-		joined = join(again);
-		n = find_in(&joined, joined ? 1 : 0, ret, GT_MIN(most, 1u));
-	}
+	if (!n)
+		n = find_joined(text, ret, most);
 	notices_last(ret, n);
 	return n;
 }

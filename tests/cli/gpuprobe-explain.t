@@ -136,6 +136,22 @@ The answer to a program's error never asks to power off a GPU.
   Xid 43: ROBUST_CHANNEL_RESETCHANNEL_VERIF_ERROR
   [1]
 
+Log lines that contain words of messages have no answer. Lines are joined only where a line begins with a space.
+
+  $ for line in 'HeartbeatMonitor environments: TORCH_NCCL_ENABLE_MONITORING (Whether to kill program): 1' \
+  >     'The argument `trust_remote_code` is to be used with Auto classes. It has no effect here and is ignored.' \
+  >     "$(printf 'NCCL INFO ncclCommInitRank comm 0x1 - Init COMPLETE\nloss 2.3\nAssertionError: evaluation of sample 3 failed')"; do
+  >     gpuprobe explain -- "$line"
+  > done
+  no match: no check is about this message
+  no match: no check is about this message
+  no match: no check is about this message
+  [3]
+  $ gpuprobe explain "$(printf 'foo.so: undefined\n symbol: _ZN3c104impl3cow11cow_deleterEPv')" | head -1
+  An extension was built against another PyTorch version or C++ ABI than the one installed.
+  $ gpuprobe explain "$(printf 'store = TCPStore(master_addr, timeout)\nRuntimeError: Address already in use')" | grep -o '\[addr-in-use\]'
+  [addr-in-use]
+
 Real messages: the first line of each answer. Unrelated lines have no answer.
 
   $ cat > messages <<'END'
