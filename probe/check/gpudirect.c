@@ -35,14 +35,21 @@ static size_t next_card(const struct pr_host *h, size_t i)
 	return i;
 }
 
-/* NVIDIA supports GPUDirect RDMA on data center and professional GPUs, not on GeForce. Returns whether a GPU has it. */
+/* NVIDIA supports GPUDirect RDMA on data center and professional GPUs, not on GeForce and GB10 (DGX Spark; forum posts
+ * 348787 and 352051). */
+static bool excluded(const char *name)
+{
+	return strstr(name, "GeForce") || gt_ends_with(name, "GB10");
+}
+
+/* Returns whether a GPU has GPUDirect RDMA. */
 static enum known model(const struct pr_host *h)
 {
 	enum known best = MISSING;
 
 	for (size_t i = 0; i < h->n_gpu; i++)
 		if (!h->gpu[i].inaccessible)
-			best = GT_MAX(best, !h->gpu[i].name.v ? UNCLEAR : strstr(h->gpu[i].name.v, "GeForce") ? MISSING : MET);
+			best = GT_MAX(best, !h->gpu[i].name.v ? UNCLEAR : excluded(h->gpu[i].name.v) ? MISSING : MET);
 	return best;
 }
 
@@ -113,6 +120,17 @@ static enum known best_card(const struct pr_host *h, char *why, size_t size)
 	return best;
 }
 
+static bool has_efa(const struct pr_host *h)
+{
+	for (size_t i = next_card(h, 0); i < h->rdma.n; i = next_card(h, i + 1)) {
+		const struct pr_pci *d = find_pci(h, h->rdma_pci.v[i]);
+
+		if (d->driver.v && !strcmp(d->driver.v, "efa"))
+			return true;
+	}
+	return false;
+}
+
 /* Returns whether the GPUs and the network cards can share memory by DMA-BUF; sets the reason unless they can. */
 static enum known nvidia_dmabuf(const struct pr_host *h, char *why, size_t size)
 {
@@ -130,7 +148,7 @@ static enum known nvidia_dmabuf(const struct pr_host *h, char *why, size_t size)
 	if (k == MET)
 		k = best_card(h, why, size);
 	if (k == MET && model(h) == UNCLEAR) {
-		snprintf(why, size, "the model of a GPU is unknown, and GeForce GPUs do not support it");
+		snprintf(why, size, "the model of a GPU is unknown, and GeForce GPUs and GB10 do not support it");
 		return UNCLEAR;
 	}
 	return k;
@@ -162,6 +180,11 @@ static void nvidia_access(const struct pr_context *c, struct pr_finding *f)
 	char why[200] = "";
 	enum known dmabuf = nvidia_dmabuf(h, why, sizeof(why));
 
+	/* amzn-drivers, kernel/linux/efa/src/efa_p2p.c */
+	if (dmabuf == MISSING && has_efa(h)) {
+		dmabuf = UNCLEAR;
+		snprintf(why, sizeof(why), "Amazon's own EFA driver needs neither, and the kernel's driver has the same name");
+	}
 	if (pr_has(h->fabric.peermem)) {
 		pr_set(f, PR_PASS, "nvidia_peermem is loaded");
 	} else if (dmabuf == MET) {
@@ -283,7 +306,7 @@ static void distance(const struct pr_context *c, struct pr_finding *f)
 	}
 	if (h->virt.state == PR_PRESENT || pr_gpu_memory_is_node(h) || model(h) == MISSING) {
 		pr_set(f, PR_SKIP, h->virt.state == PR_PRESENT ? "a virtual machine does not show the PCIe switches of its host" :
-				   model(h) == MISSING ? "GeForce GPUs have no GPUDirect RDMA" :
+				   model(h) == MISSING ? "GeForce GPUs and GB10 have no GPUDirect RDMA" :
 				   "NCCL 2.27 and newer reach network cards through the processor (NVLink-C2C)");
 		return;
 	}
@@ -303,7 +326,7 @@ static void distance(const struct pr_context *c, struct pr_finding *f)
 	if (!n)
 		pr_set(f, PR_SKIP, "no usable GPU");
 	else if (near == n)
-		pr_set(f, PR_PASS, "each GPU has a network card below the same PCIe switch: NCCL uses GPUDirect RDMA (%s)",
+		pr_set(f, PR_PASS, "each GPU has a network card below the same PCIe switch (%s), near enough for GPUDirect RDMA by NCCL's default",
 		       paths[worst]);
 	else
 		pr_set(f, PR_PASS, "%zu of %zu GPUs have a network card below the same PCIe switch. For the others (%s), NCCL "

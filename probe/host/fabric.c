@@ -248,6 +248,8 @@ void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h)
 		h->fabric.n_switch += h->pci[i].vendor == 0x10de && h->pci[i].class_code >> 8 == 0x0680;
 	h->fabric.hmm = hmm.v ? pr_value(*hmm.v == 'N' || *hmm.v == '0') : (struct pr_num){hmm.state, 0};
 	h->fabric.peermem = exists(fs, "/sys/module/nvidia_peermem/version");
+	if (!pr_has(h->fabric.peermem)) /* the older module nv_peer_mem */
+		h->fabric.peermem = exists(fs, "/sys/kernel/mm/memory_peers/nv_mem/version");
 	h->fabric.manager = find_manager(fs, h);
 	h->fabric.char_links = exists(fs, "/dev/char/195:255");
 	find_runtime(fs, h);
