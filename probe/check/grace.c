@@ -194,7 +194,7 @@ static void ats(const struct pr_context *c, struct pr_finding *f)
 {
 	static const char *const names[] = { "none", "HMM" };
 	const struct pr_host *h = c->host;
-	size_t n_ats = 0;
+	size_t n_ats = 0, n = 0;
 
 	if (no_superchip(c, f))
 		return;
@@ -202,6 +202,7 @@ static void ats(const struct pr_context *c, struct pr_finding *f)
 		const struct pr_gpu *g = &h->gpu[i];
 		int64_t mode = pr_or(g->addressing_mode, ATS);
 
+		n += is_superchip(g) && !g->inaccessible;
 		n_ats += is_superchip(g) && pr_has(g->addressing_mode) && mode == ATS;
 		if (!is_superchip(g) || mode == ATS)
 			continue;
@@ -209,11 +210,14 @@ static void ats(const struct pr_context *c, struct pr_finding *f)
 		pr_set(f, pr_gpu_memory_is_node(h) ? PR_WARN : PR_NOT_KNOWN, "GPU %s does not use the page tables of the processor "
 		       "(ATS): NVML reports the addressing mode %s", g->pci->address,
 		       mode >= 0 && mode < (int64_t)GT_ARRAY_SIZE(names) ? names[mode] : "of an unknown number");
-		pr_remedy(f, "The kernel log has the reason:\n  dmesg | grep -i -e smmu -e ats -e nvrm");
+		pr_remedy(f, "The kernel log may have the reason:\n  dmesg | grep -i -e smmu -e ats -e nvrm");
 		return;
 	}
-	pr_set(f, n_ats ? PR_PASS : PR_SKIP, n_ats ? "GPUs use the page tables of the processor (ATS)" :
-						     "NVML does not report the addressing mode");
+	if (n_ats && n_ats < n)
+		pr_set(f, PR_NOT_KNOWN, "NVML reports the addressing mode of %zu of %zu GPUs", n_ats, n);
+	else
+		pr_set(f, n_ats ? PR_PASS : PR_SKIP, n_ats ? "GPUs use the page tables of the processor (ATS)" :
+							     "NVML does not report the addressing mode");
 }
 const struct pr_check pr_check_grace_ats = {
 	.id = "grace.ats",
