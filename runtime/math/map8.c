@@ -82,13 +82,16 @@ const struct rt_map8 *rt_map8(bool is_signed)
 	return &maps[is_signed];
 }
 
-/* Returns the code of x, |x| <= 1. */
+/* Returns the code of x, which is cut to -1 … 1. NaN, from an infinite scale, becomes -1 as in simd_adam8.h. */
 static uint8_t code_of(const struct rt_map8 *m, float x)
 {
-	float magnitude = fabsf(x);
+	float magnitude;
 	uint32_t bits;
 	int32_t cell, code;
 
+	x = x > -1 ? x : -1;
+	x = x < 1 ? x : 1;
+	magnitude = fabsf(x);
 	memcpy(&bits, &magnitude, sizeof(bits));
 	cell = (int32_t)(bits >> 16) - (int32_t)RT_MAP8_FIRST;
 	cell = cell > 0 ? cell : 0;
