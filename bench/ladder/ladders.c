@@ -189,7 +189,7 @@ const struct bn_ladder bn_ladders[] = {
 	  .what = "The same batch over all ranks; the rungs differ in when and how gradients are sent.",
 	  .model = { "gpt", "--batch", "16", "--steps", "24", "--warmup", "4" } },
 	{ .id = "parallel", .title = "One model among four ranks: data, tensor and pipeline parallel, ZeRO", .rung = parallel,
-	  .what = "The same batch over all ranks, so the loss must be equal; the rungs differ in what a rank holds and sends.",
+	  .what = "The same batch over all ranks, so the loss must be equal; a rank stores and sends different data in each rung.",
 	  .model = { "gpt2", "--layers", "4", "--width", "128", "--heads", "4", "--vocab", "2048", "--seq", "128", "--steps",
 		     "12", "--warmup", "4" } },
 	{ .id = "accumulation", .title = "Gradient accumulation, naive to once per update", .rung = accumulation,
