@@ -663,6 +663,22 @@ START_TEST(unusable_lists_of_pruned_layers_are_refused)
 }
 END_TEST
 
+/* A gradient that overflows gives an infinite moment. Its code must be one of the table. */
+START_TEST(infinite_moments_have_codes)
+{
+	float x[RT_MAP8_BLOCK] = { INFINITY, -INFINITY, 1, -1, 0 }, scale;
+	uint8_t codes[RT_MAP8_BLOCK];
+
+	for (int is_signed = 0; is_signed < 2; is_signed++) {
+		rt_map8_encode(rt_map8(is_signed), codes, &scale, x, RT_MAP8_BLOCK);
+		ck_assert(isinf(scale));
+		ck_assert_int_eq(codes[4], rt_map8(is_signed)->zero);
+		ck_assert_int_eq(codes[0], 0); /* NaN, encoded as -1 */
+		ck_assert_int_eq(codes[1], 0);
+	}
+}
+END_TEST
+
 TCase *case_units(void)
 {
 	TCase *t = tcase_create("units");
@@ -676,5 +692,6 @@ TCase *case_units(void)
 	tcase_add_test(t, impossible_removals_are_refused);
 	tcase_add_loop_test(t, moments_of_8_bits_keep_their_values, 0, 2);
 	tcase_add_test(t, unusable_lists_of_pruned_layers_are_refused);
+	tcase_add_test(t, infinite_moments_have_codes);
 	return t;
 }
