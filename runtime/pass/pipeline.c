@@ -104,14 +104,17 @@ static bool prepares(const struct rt_call *c)
 }
 
 /*
- * A stage starts with a call that reads a parameter, so that fused calls stay together. It may also start with the calls
- * that prepare the inputs of such a call.
+ * A stage starts with a call that reads a parameter which no earlier call reads. So fused calls stay together, and each
+ * stage has a gradient of its own, without which it would not take part in the norm of all gradients. A stage may also
+ * start with the calls that prepare the inputs of such a call.
  */
 static bool can_start_stage(const struct rt_plan *p, int at)
 {
 	if (at > 0 && prepares(p->ir.calls[at - 1]))
 		return false;
-	return reads_param(p->ir.calls[at]) || prepares(p->ir.calls[at]);
+	while (at < p->ir.n_calls - 1 && prepares(p->ir.calls[at]))
+		at++;
+	return param_bytes(p, at) > 0;
 }
 
 /* Finds the positions where a stage can start. */

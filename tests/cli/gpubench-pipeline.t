@@ -77,6 +77,17 @@ A pipeline that is impossible is refused before any rank starts.
   gpubench: cannot create /dev/full/x.st: Not a directory
   [64]
 
+A stage has a parameter of its own: the last stage of gpt2 reads more than the token table of the first one. So all stages take
+part in the norm of the gradients.
+
+  $ tied() { gpubench train gpt2 --layers 1 --width 32 --heads 2 --seq 16 --vocab 61 --batch 2 --microbatches 2 --threads 1 --warmup 0 \
+  >     --clip 0.1 --lr 0.01 --steps 5 --quiet --json "$@"; }
+  $ tied --pp 60 > most
+  gpubench: --pp 60: gpt2 can be cut into at most 4 stages
+  [64]
+  $ for n in 1 4; do tied --pp $n; done | python3 -c 'import re, sys; a, b = map(float, re.findall(r"\"loss\": ([0-9.]+)", sys.stdin.read())); print(abs(a - b) < 1e-6)'
+  True
+
 Ranks of mpirun with different options end with both values.
 
   $ command -v mpirun > /dev/null || { echo 'no mpirun here'; exit 80; }
