@@ -40,16 +40,16 @@ GPUs: which split fits, and with which microbatch. Slower links change the order
   dp tp pp ZeRO micro rows memory  par grad  opt  act  sent    step fits
    8  1  1    3     1    4   76.9  4.7  0.8  6.3 65.2  43.5 1.471 s  yes
    8  1  1    2     4    1   64.1 37.7  3.9  6.3 16.3 175.7 1.497 s  yes
-   4  2  1    1     4    2   58.7 18.8 12.6  6.3 21.1  51.3 1.590 s  yes
-   4  2  1    2     2    4   70.7 18.8  3.5  6.3 42.1  70.2 1.592 s  yes
-   4  2  1    0     4    2   77.5 18.8 12.6 25.1 21.1  51.3 1.596 s  yes
-   4  2  1    3     2    4   56.6  4.7  3.5  6.3 42.1  70.0 1.599 s  yes
+   4  2  1    1     4    2   58.3 18.8 12.6  6.3 20.7  51.3 1.589 s  yes
+   4  2  1    2     2    4   69.9 18.8  3.5  6.3 41.3  70.2 1.591 s  yes
+   4  2  1    0     4    2   77.1 18.8 12.6 25.1 20.7  51.3 1.595 s  yes
+   4  2  1    3     2    4   55.9  4.7  3.5  6.3 41.4  70.0 1.597 s  yes
    4  1  2    1     8    1   54.2 18.8 12.6  6.3 16.5  19.3 1.701 s  yes
    4  1  2    0     8    1   73.0 18.8 12.6 25.1 16.5  19.3 1.707 s  yes
    4  1  2    2     8    1   45.5 18.8  3.9  6.3 16.5 151.1 1.751 s  yes
    4  1  2    3     8    1   31.5  4.7  3.9  6.3 16.6 149.7 1.792 s  yes
-   2  4  1    2     2    8   77.6  9.4  3.3  6.3 58.6 110.1 1.821 s  yes
-   2  4  1    1     4    4   51.3  9.4  6.3  6.3 29.3 103.8 1.821 s  yes
+   2  4  1    2     2    8   76.9  9.4  3.3  6.3 57.9 110.1 1.820 s  yes
+   2  4  1    1     4    4   50.9  9.4  6.3  6.3 29.0 103.8 1.820 s  yes
   26 of 28 splits fit; memory and sent bytes per step in GiB, of the rank that
   needs most
   $ gpubench plan-parallel $C/llama-2-7b --gpus 8 --link pcie | sed -n 2,7p
