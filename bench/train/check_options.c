@@ -269,8 +269,7 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 	if (o->documents && o->balance)
 		return usage(err, "--documents has batches of several shapes, which --balance does not support");
 	if (o->documents && o->ranks > 1 && gt_streq(o->device, "cuda"))
-		return usage(err, "--documents gives ranks different numbers of tokens, which ranks on CUDA devices "
-				  "do not support: use one rank, or --device cpu");
+		return usage(err, "--documents does not support several ranks on CUDA devices: use one rank, or --device cpu");
 	if (o->buckets > RT_LENGTHS_MAX)
 		return usage(err, "--buckets takes at most 32");
 	if (o->token_budget > 64 * DIM_MAX)

@@ -84,7 +84,7 @@ static int started_ranks(const struct bn_train_options *o, json_t **ret, struct 
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks: %s started the ranks and sets their number",
 				    mpi ? "mpirun" : "srun or torchrun");
 	r = mpi ? rt_comm_mpi(o->no_pin, &c, &why) :
-		  rt_comm_env(o->no_pin, !cuda || o->tp * o->pp > 1, cuda ? rt_cuda_home_own : NULL, &c, &why);
+		  rt_comm_env(o->no_pin, !cuda || o->tp > 1 || o->pp > 1, cuda ? rt_cuda_home_own : NULL, &c, &why);
 	if (r)
 		abort_ranks(c, &why);
 	own.ranks = (uint64_t)rt_comm_size(c);

@@ -27,7 +27,7 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 	cu_stream *const streams[] = { &e->stream, &e->copy };
 	cu_event *const events[] = { &e->copied[0], &e->copied[1], &e->loss_ready, &e->norm_ready, &e->idle };
 	struct rt_comm *group = rt_comms_any(p);
-	int r = rt_cuda_open_rank(group ? rt_comm_local_rank(group) : 0, group && gt_streq(rt_comm_transport(group), "tcp"),
+	int r = rt_cuda_open_rank(group ? rt_comm_local_rank(group) : 0, group && rt_comm_launched(group),
 				  &e->dev, err);
 
 	if (r)

@@ -24,6 +24,7 @@ const char *rt_comm_transport(const struct rt_comm *c); /* "shm", "mpi", "tcp" *
 int rt_comm_nodes(const struct rt_comm *c);		/* NUMA nodes used by the ranks, over all hosts */
 int rt_comm_hosts(const struct rt_comm *c);
 int rt_comm_local_rank(const struct rt_comm *c); /* index among the ranks of its host, in rank order or as set by the launcher */
+bool rt_comm_launched(const struct rt_comm *c); /* srun, torchrun or another launcher than mpirun started the ranks */
 /* Returns the group of the ranks on this host, or c itself with one host. */
 struct rt_comm *rt_comm_local(struct rt_comm *c);
 /* Returns the group of the first rank of each host, in host order, each with weight 1. NULL in other ranks and with one

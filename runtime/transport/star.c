@@ -15,6 +15,7 @@
 #include "runtime/transport/transport.h"
 
 #define BEAT_S   0.25 /* between the heartbeats of a waiting rank */
+#define WATCH_MS 20
 #define BEATS    8    /* to a peer that sent no heartbeat since: it computes, and unread frames must not accumulate */
 #define SILENT_S 3.0
 #define AT_ONCE  16 /* frames of one rank before the other ranks are served */
@@ -200,9 +201,11 @@ static int star_alive(struct rt_comm *c, struct gt_err *err)
 int rt_star_watch(struct rt_comm *c, struct gt_err *err)
 {
 	struct rt_star *s = c->star;
+	int64_t now_ms = (int64_t)(gt_now_s() * 1e3);
 
-	if (!atomic_exchange(&s->busy, true)) {
+	if (now_ms - s->watched_ms >= WATCH_MS && !atomic_exchange(&s->busy, true)) {
 		pump(c, 0);
+		s->watched_ms = now_ms;
 		atomic_store(&s->busy, false);
 	}
 	return ended(c, err);

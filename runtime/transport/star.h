@@ -34,6 +34,7 @@ struct rt_star {
 	bool have_all;
 	int awaited; /* rank + 1 that the first rank waits for, by its own report */
 	_Atomic bool busy; /* a thread is in rt_star_watch() */
+	_Atomic int64_t watched_ms; /* time of its last look at the connections */
 	_Atomic int ended; /* rank + 1; set after why */
 	char why[128];
 };

@@ -36,6 +36,11 @@ int rt_comm_local_rank(const struct rt_comm *c)
 	return c->star ? c->local_rank : c->local ? c->local->rank : c->rank;
 }
 
+bool rt_comm_launched(const struct rt_comm *c)
+{
+	return (c->root ? c->root : c)->star != NULL;
+}
+
 int rt_comm_outer_rank(const struct rt_comm *c, int local)
 {
 	int rank = 0;

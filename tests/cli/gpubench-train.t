@@ -347,7 +347,7 @@ Invalid options are refused before anything starts.
   gpubench: --documents has batches of several shapes, which --balance does not support
   [64]
   $ gpubench train gpt --documents line --device cuda --ranks 2
-  gpubench: --documents gives ranks different numbers of tokens, which ranks on CUDA devices do not support: use one rank, or --device cpu
+  gpubench: --documents does not support several ranks on CUDA devices: use one rank, or --device cpu
   [64]
   $ gpubench train gpt --documents line --buckets 33
   gpubench: --buckets takes at most 32
