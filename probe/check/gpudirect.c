@@ -326,7 +326,8 @@ static void distance(const struct pr_context *c, struct pr_finding *f)
 	if (!n)
 		pr_set(f, PR_SKIP, "no usable GPU");
 	else if (near == n)
-		pr_set(f, PR_PASS, "each GPU has a network card below the same PCIe switch (%s), near enough for GPUDirect RDMA by NCCL's default",
+		pr_set(f, PR_PASS, "each GPU has a network card below the same PCIe switch (%s), near enough for GPUDirect RDMA by "
+				   "NCCL's default",
 		       paths[worst]);
 	else
 		pr_set(f, PR_PASS, "%zu of %zu GPUs have a network card below the same PCIe switch. For the others (%s), NCCL "

@@ -19,7 +19,7 @@ extern const size_t pr_n_messages;
 /* Returns the category in words: "a limit of memory, files or time". */
 const char *pr_message_fault(const struct pr_message *m);
 /* Searches text for known messages. Each line yields the first matching entry in catalogue order. If no line matches, lines
- * that begin with a space are joined to the line before them, and searched again. Entries are in that order too, notices after errors. Returns the number of entries
- * written to ret. */
+ * that begin with a space are joined to the line before them, and searched again. Entries are in catalogue order too,
+ * notices after errors. Returns the number of entries written to ret. */
 size_t pr_message_find(const char *text, const struct pr_message **ret, size_t most);
 #endif
