@@ -145,7 +145,7 @@ def damage(folder):
     sof = good.index(b"\xff\xc0")
     huge = good[:sof + 5] + b"\xff\xff\xff\xff" + good[sof + 9:]
     bad = {"cut": (good[:len(good) * 3 // 4], "ends early"), "bomb": (bomb, "60000 x 60000"), "huge": (huge, "65500 pixels"),
-           "text": (b"not an image at all", "neither JPEG nor PNG"), "empty": (b"", "no image")}
+           "text": (b"not an image at all", "neither JPEG nor PNG"), "empty": (b"", "0 bytes are not an image")}
     path = os.path.join(folder, "bad.tar")
     samples = [("good", {"jpg": good, "cls": b"1"})]
     samples += [(k, {"jpg": data, "cls": b"1"}) for k, (data, _) in bad.items()]
