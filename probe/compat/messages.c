@@ -108,16 +108,11 @@ static size_t join(char **lines, size_t n_lines, char **ret)
 	return n;
 }
 
-static size_t find_joined(const char *text, const struct pr_message **ret, size_t most)
+static size_t find_joined(char **lines, size_t n_lines, const struct pr_message **ret, size_t most)
 {
-	gt_autofree char *copy = gt_xstrdup(text);
-	size_t room = strlen(text) / 2 + 1, n_lines = 0, n_joined, n;
-	gt_autofree char **lines = gt_xcalloc(room, sizeof(*lines)), **joined = gt_xcalloc(room, sizeof(*joined));
-	gt_autofree char **left = gt_xcalloc(room, sizeof(*left));
+	gt_autofree char **joined = gt_xcalloc(n_lines + 1, sizeof(*joined)), **left = gt_xcalloc(n_lines + 1, sizeof(*left));
+	size_t n_joined = join(lines, n_lines, joined), n;
 
-	gt_each_line(line, copy)
-		lines[n_lines++] = line;
-	n_joined = join(lines, n_lines, joined);
 	memcpy(left, joined, n_joined * sizeof(*left));
 	n = find_in(left, n_joined, ret, most);
 	for (size_t i = 0; i < n_joined; i++)
@@ -134,8 +129,8 @@ size_t pr_message_find(const char *text, const struct pr_message **ret, size_t m
 	gt_each_line(line, copy)
 		lines[n_lines++] = line;
 	n = find_in(lines, n_lines, ret, most);
-	if (!n)
-		n = find_joined(text, ret, most);
+	if (!n) /* so no line was taken */
+		n = find_joined(lines, n_lines, ret, most);
 	notices_last(ret, n);
 	return n;
 }
