@@ -318,7 +318,7 @@ struct rt_ddp_options {
 	 * about as much, because another rank wrote the parameters' cache lines. The option saves memory, not time, so
 	 * AUTO is off. */
 	enum rt_when shard;
-	/* What is sharded: 1, or 0: the optimizer's state; 2: also the sums of gradients; 3: also the parameters, which are
+	/* Stage of sharding. 1, or 0: the optimizer's state; 2: also the sums of gradients; 3: also the parameters, which are
 	 * gathered for each call that reads them. 2 and 3: all ranks of comm share one NUMA node. With 3, rt_value() of a
 	 * parameter is NULL. */
 	int shard_stage;

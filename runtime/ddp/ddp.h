@@ -83,7 +83,7 @@ void rt_ddp_settle(struct rt_ddp *d, bool updated);
 void rt_ddp_clear_residual(struct rt_ddp *d);
 int rt_ddp_poll(struct rt_ddp *d, struct gt_err *err);
 int rt_ddp_wait(struct rt_ddp *d, int bucket, struct gt_err *err);
-/* With sharded sums: this rank has summed its pieces. rt_ddp_free_bucket() waits until all ranks have summed theirs. */
+/* With sharded sums: this rank has summed its pieces. rt_ddp_free_bucket() waits until all ranks have summed their pieces. */
 int rt_ddp_done(struct rt_ddp *d, int bucket, struct gt_err *err);
 int rt_ddp_free_bucket(struct rt_ddp *d, int bucket, struct gt_err *err);
 /*

@@ -72,7 +72,7 @@ static int compare_gradient(struct rt_program *p, struct rt_program *one, const 
 	return 0;
 }
 
-/* Sharded gradients are not kept: compares what the update has made of the parameter. */
+/* Sharded gradients are not kept: compares the parameter after the update. */
 static int compare_param(struct rt_program *p, struct rt_program *one, const struct rt_node *n, double all, int *compared,
 			 struct gt_err *err)
 {
