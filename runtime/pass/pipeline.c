@@ -112,8 +112,8 @@ static bool can_start_stage(const struct rt_plan *p, int at)
 {
 	if (at > 0 && prepares(p->ir.calls[at - 1]))
 		return false;
-	while (at < p->ir.n_calls - 1 && prepares(p->ir.calls[at]))
-		at++;
+	while (at < p->ir.n_calls - 1 && prepares(p->ir.calls[at]) && !param_bytes(p, at))
+		at++; /* a parameter can be replicated before the call that computes with it */
 	return param_bytes(p, at) > 0;
 }
 
