@@ -58,11 +58,15 @@ static void load(struct state *s)
 		fclose(f);
 }
 
+/* Replaces the file as a whole, because other processes read it at any time. */
 static void save(const struct state *s)
 {
 	const char *path = getenv("STANDIN_STATE");
-	FILE *f = path ? fopen(path, "w") : NULL;
+	char fresh[4096];
+	FILE *f;
 
+	snprintf(fresh, sizeof(fresh), "%s.%d", path ? path : "", (int)getpid());
+	f = path ? fopen(fresh, "w") : NULL;
 	if (!f)
 		return;
 	fprintf(f, "%u\n", s->calls);
@@ -72,7 +76,8 @@ static void save(const struct state *s)
 		fprintf(f, "%u %u %u %u %u %u %u %u %llu %llu\n", g->persistence, g->limit_mw, g->least, g->most, g->memory_least,
 			g->memory_most, g->application_memory, g->application_graphics, g->energy_mj, g->since_ms);
 	}
-	fclose(f);
+	if (fclose(f) == 0)
+		rename(fresh, path);
 }
 
 static unsigned power_mw(const struct gpu *g)
