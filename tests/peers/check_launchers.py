@@ -29,6 +29,22 @@ CPUS = sorted(os.sched_getaffinity(0))
 PATIENCE_S = 400  # for the start of a job, and for a block, on a busy host
 SLOWEST = 0.98  # of the plain call
 OWN = ("OMP_", "GOMP_", "OPENBLAS_", "SLURM_", "OMPI_", "LOCAL_", "RANK", "WORLD_", "GPUTUNE_", "MASTER_", "LD_", "PYTHON")
+HEAD = """# `gputune run` under real launchers
+
+Made by `check_launchers.py --table FILE` on a host with {cpus} CPUs. The job is a small PyTorch model, trained by gloo. Threads and
+CPUs are those of each rank, read from /proc: in the plain call, and under `gputune run`. Speed is the median of {pairs} paired
+blocks, relative to the plain call, with an interval of at least 95 %. An interval wholly below 0.98 fails the check.
+Versions: {versions}.
+
+| launcher | ranks | threads, plain | threads | CPUs, plain | CPUs | speed |
+|---|--:|---|---|---|---|---|
+"""
+
+
+def versions(venv):
+    code = "import importlib.metadata as m; print(', '.join(f'{n} {m.version(n)}' for n in " \
+           "('torch', 'accelerate', 'deepspeed', 'lightning', 'ray', 'uv') if any(True for _ in m.distributions(name=n))))"
+    return subprocess.run([f"{venv}/bin/python", "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def environment(**more):
@@ -275,7 +291,7 @@ def main():
     p.add_argument("--ranks", default="2,4")
     p.add_argument("--pairs", type=int, default=12, help="pairs of blocks; 0 checks CPUs and threads only (default: 12)")
     p.add_argument("--only", help="names of launchers, separated by commas")
-    p.add_argument("--table", help="file to which the table is appended")
+    p.add_argument("--table", help="Markdown file for the table, replaced")
     a = p.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends the jobs, too
     venv, only, rows = os.environ.get("VENV"), a.only.split(",") if a.only else None, []
@@ -302,8 +318,8 @@ def main():
         if not only or "values" in only:
             values(scratch, venv, 2)
     if a.table:
-        with open(a.table, "a", encoding="utf-8") as f:
-            f.write("\n".join(rows) + "\n")
+        with open(a.table, "w", encoding="utf-8") as f:
+            f.write(HEAD.format(cpus=len(CPUS), pairs=a.pairs, versions=versions(venv)) + "\n".join(rows) + "\n")
     return tap.plan()
 
 
