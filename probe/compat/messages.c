@@ -46,39 +46,31 @@ static bool take_line(const regex_t *re, char **lines, size_t n)
 	return false;
 }
 
-/* Moves the notices behind the errors; keeps the order otherwise. */
-static void notices_last(const struct pr_message **m, size_t n)
+/* The entries that match, errors and notices apart: notices must not displace an error. */
+struct found {
+	const struct pr_message **errors, **notices;
+	size_t n_errors, n_notices;
+};
+
+static void find_in(char **lines, size_t n_lines, struct found *f)
 {
-	for (size_t i = 0, left = n; left--;) {
-		const struct pr_message *notice = m[i];
-
-		if (strcmp(notice->fault, "notice")) {
-			i++;
-			continue;
-		}
-		memmove(m + i, m + i + 1, (n - i - 1) * sizeof(*m));
-		m[n - 1] = notice;
-	}
-}
-
-static size_t find_in(char **lines, size_t n_lines, const struct pr_message **ret, size_t most)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < pr_n_messages && n < most; i++) {
+	for (size_t i = 0; i < pr_n_messages; i++) {
+		const struct pr_message *m = &pr_messages[i];
 		regex_t re;
 
 		/* cannot fail: a unit test compiles each pattern */
-		if (regcomp(&re, pr_messages[i].pattern, REG_EXTENDED | REG_NOSUB))
+		if (regcomp(&re, m->pattern, REG_EXTENDED | REG_NOSUB))
 			continue;
 		if (take_line(&re, lines, n_lines)) {
-			ret[n++] = &pr_messages[i];
+			if (strcmp(m->fault, "notice"))
+				f->errors[f->n_errors++] = m;
+			else
+				f->notices[f->n_notices++] = m;
 			while (take_line(&re, lines, n_lines))
 				;
 		}
 		regfree(&re);
 	}
-	return n;
 }
 
 /* Appends the words of a line, with one space between them, and the prefix NVRM only once. */
@@ -108,29 +100,33 @@ static size_t join(char **lines, size_t n_lines, char **ret)
 	return n;
 }
 
-static size_t find_joined(char **lines, size_t n_lines, const struct pr_message **ret, size_t most)
+static void find_joined(char **lines, size_t n_lines, struct found *f)
 {
 	gt_autofree char **joined = gt_xcalloc(n_lines + 1, sizeof(*joined)), **left = gt_xcalloc(n_lines + 1, sizeof(*left));
-	size_t n_joined = join(lines, n_lines, joined), n;
+	size_t n_joined = join(lines, n_lines, joined);
 
 	memcpy(left, joined, n_joined * sizeof(*left));
-	n = find_in(left, n_joined, ret, most);
+	find_in(left, n_joined, f);
 	for (size_t i = 0; i < n_joined; i++)
 		free(joined[i]);
-	return n;
 }
 
 size_t pr_message_find(const char *text, const struct pr_message **ret, size_t most)
 {
 	gt_autofree char *copy = gt_xstrdup(text);
 	gt_autofree char **lines = gt_xcalloc(strlen(text) / 2 + 1, sizeof(*lines));
-	size_t n, n_lines = 0;
+	gt_autofree const struct pr_message **all = gt_xcalloc(2 * pr_n_messages, sizeof(*all));
+	struct found f = {.errors = all, .notices = all + pr_n_messages};
+	size_t n = 0, n_lines = 0;
 
 	gt_each_line(line, copy)
 		lines[n_lines++] = line;
-	n = find_in(lines, n_lines, ret, most);
-	if (!n) /* so no line was taken */
-		n = find_joined(lines, n_lines, ret, most);
-	notices_last(ret, n);
+	find_in(lines, n_lines, &f);
+	if (!f.n_errors && !f.n_notices) /* so no line was taken */
+		find_joined(lines, n_lines, &f);
+	for (size_t i = 0; i < f.n_errors && n < most; i++)
+		ret[n++] = f.errors[i];
+	for (size_t i = 0; i < f.n_notices && n < most; i++)
+		ret[n++] = f.notices[i];
 	return n;
 }

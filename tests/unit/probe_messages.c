@@ -119,6 +119,22 @@ START_TEST(the_enclosed_error_comes_first)
 }
 END_TEST
 
+/* More notices than the result has room for do not displace the error after them. */
+START_TEST(an_error_comes_before_notices)
+{
+	static const char text[] =
+		"cuMem host allocations do not appear to be working; falling back to a /dev/shm/ based implementation.\n"
+		"NCCL INFO Failed to open libibverbs.so[.1]\n"
+		"Warning: destroy_process_group() was not called before program exit\n"
+		"Segmentation fault (core dumped)\n";
+	const struct pr_message *m[2];
+
+	ck_assert_uint_eq(pr_message_find(text, m, GT_ARRAY_SIZE(m)), 2);
+	ck_assert_str_eq(m[0]->id, "segv");
+	ck_assert_str_eq(m[1]->fault, "notice");
+}
+END_TEST
+
 /* Each launcher, container engine and service manager reports a killed process in its own words. */
 START_TEST(a_killed_process_is_recognised)
 {
@@ -196,6 +212,7 @@ TCase *case_messages(void)
 	tcase_add_test(tc, messages_are_sound);
 	tcase_add_test(tc, the_specific_message_comes_first);
 	tcase_add_test(tc, the_enclosed_error_comes_first);
+	tcase_add_test(tc, an_error_comes_before_notices);
 	tcase_add_test(tc, a_killed_process_is_recognised);
 	tcase_add_test(tc, other_lines_match_nothing);
 	tcase_add_test(tc, each_xid_has_a_check);
