@@ -275,8 +275,8 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 A kernel checked its input and refused it, most often an index or a class label out of range. [device-assert]
     Fault: an error of the program or its configuration
       RuntimeError: CUDA error: device-side assert triggered
-  0 A kernel of the program accessed an address that is no multiple of the size of its type. [misaligned]
-    Fault: an error of the program or its configuration
+  0 A kernel of the program or of a library accessed an address that is no multiple of the size of its type. [misaligned]
+    Fault: not known: the message has several possible causes
       RuntimeError: CUDA error: misaligned address
   0 A kernel ended with an exception: most often an invalid address in the program, sometimes a fault of the GPU. [launch-failure]
     Fault: not known: the message has several possible causes
@@ -293,7 +293,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 Two operands of one operation are on different devices. [same-device]
     Fault: an error of the program or its configuration
       RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
-  0 The Python that runs does not have this package. [no-module]
+  0 Python does not find this package: it is not installed for this interpreter, or pip builds another package in an isolated environment without it. [no-module]
     Fault: packages or libraries that are incompatible with this host or with each other
       ModuleNotFoundError: No module named 'torch'
   0 Another process uses the port: an old job, another job, or a second process of this job that listens too. [addr-in-use]
@@ -355,8 +355,8 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
       nvidia-smi shows no processes
   0 possible match: gpu.throttle: the hardware limits the clocks of a GPU
       HW Slowdown                        : Not Active
-  0 The GPU reduces its clocks because of heat or power. [throttle]
-    Fault: the hardware
+  0 The GPU reduces its clocks because of heat, power, or a signal of the server. [throttle]
+    Fault: not known: the message has several possible causes
           HW Slowdown : Active
   3 no match: no check is about this message
       no such check
