@@ -7,6 +7,7 @@
  * 66f4817b5712 (efa, 5.16) and d2225b838cca (irdma, 6.3).
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "lib/parse.h"
 #include "lib/text.h"
@@ -257,8 +258,7 @@ const struct pr_check pr_check_peermem = {
 /* ---- distance -------------------------------------------------------------------------------------------------- */
 
 static const char *const paths[] = { "LOC", "PIX", "PXB", "PHB", "NODE", "SYS" }; /* in NCCL's order */
-#define PXB	2 /* NCCL's default level */
-#define FAR	((int)GT_ARRAY_SIZE(paths))
+enum { LOC, PIX, PXB, PHB, NODE, SYS, FAR };				      /* indices of paths; FAR: no path */
 
 static int rank_of(const char *path)
 {
@@ -284,6 +284,45 @@ static int nearest(const struct pr_host *h, const struct pr_gpu *g)
 	return best;
 }
 
+/* Returns the rank of the longest path that a value of NCCL_NET_GDR_LEVEL allows, or -1 if NCCL ignores the value. Source:
+ * ncclGetLevel() in graph/paths.cc. NCCL does not distinguish NODE from PHB. */
+static int level_rank(const char *value)
+{
+	static const struct {
+		const char *name;
+		int rank;
+	} names[] = { { "LOC", LOC }, { "NVL", LOC }, { "NVB", LOC }, { "C2C", LOC }, { "PIX", PIX },
+		      { "PXB", PXB }, { "P2C", PXB }, { "PXN", PXB }, { "PHB", NODE }, { "SYS", SYS } };
+	static const int numbers[] = { LOC, PIX, PXB, NODE, SYS };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++)
+		if (!strcmp(value, names[i].name))
+			return names[i].rank;
+	if (*value < '0' || *value > '9')
+		return -1;
+	return numbers[GT_MIN(strtoul(value, NULL, 0), GT_ARRAY_SIZE(numbers) - 1)];
+}
+
+/* Returns the value of the first line NAME=VALUE. Like NCCL, it does not remove spaces. */
+static char *conf_value(const char *conf, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *line = conf; line && *line; line = gt_next_line(line))
+		if (!strncmp(line, name, n) && line[n] == '=')
+			return gt_xstrndup(line + n + 1, strcspn(line + n + 1, "\r\n"));
+	return NULL;
+}
+
+/* Returns the value of NCCL_NET_GDR_LEVEL, and its origin in from; NULL: not set. The environment overrides the file. */
+static char *gdr_level(const struct pr_host *h, const char **from)
+{
+	const char *value = pr_getenv(h, "NCCL_NET_GDR_LEVEL");
+
+	*from = value ? "in the environment" : "in /etc/nccl.conf";
+	return value ? gt_xstrdup(value) : conf_value(h->nccl_conf.v, "NCCL_NET_GDR_LEVEL");
+}
+
 static bool has_active_card(const struct pr_host *h)
 {
 	for (size_t i = 0; i < h->rdma_ports.n; i++)
@@ -292,11 +331,44 @@ static bool has_active_card(const struct pr_host *h)
 	return false;
 }
 
+/* Sets the finding for n GPUs, of which near have a card within NCCL's level. */
+static void judge_distance(const struct pr_host *h, struct pr_finding *f, size_t near, size_t n, int worst)
+{
+	const char *from;
+	gt_autofree char *value = gdr_level(h, &from);
+	char within[120] = "below the same PCIe switch", ignored[120] = "";
+
+	if (value && level_rank(value) < 0)
+		snprintf(ignored, sizeof(ignored), ". NCCL ignores the value NCCL_NET_GDR_LEVEL=%.40s %s", value, from);
+	else if (value)
+		snprintf(within, sizeof(within), "within NCCL_NET_GDR_LEVEL=%.40s %s", value, from);
+	if (!n)
+		pr_set(f, PR_SKIP, "no usable GPU");
+	else if (near < n)
+		pr_set(f, PR_PASS, "%zu of %zu GPUs have a network card %s. For the others (%s), NCCL sends data through a near "
+				   "GPU with NVLink, else through host memory%s", near, n, within, paths[worst], ignored);
+	else if (value && !*ignored)
+		pr_set(f, PR_PASS, "each GPU has a network card %s. The longest path is %s", within, paths[worst]);
+	else
+		pr_set(f, PR_PASS, "each GPU has a network card %s (%s), near enough for GPUDirect RDMA by NCCL's default%s",
+		       within, paths[worst], ignored);
+}
+
+/* Returns the rank of the longest path on which NCCL uses GPUDirect RDMA. */
+static int most_distant(const struct pr_host *h)
+{
+	const char *from;
+	gt_autofree char *value = gdr_level(h, &from);
+	int rank = value ? level_rank(value) : -1;
+
+	return rank < 0 ? PXB : rank;
+}
+
 static void distance(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	size_t near = 0, n = 0;
-	int worst = 0;
+	int worst = 0, most = most_distant(h);
 
 	if (pr_without_driver(c, f))
 		return;
@@ -320,18 +392,10 @@ static void distance(const struct pr_context *c, struct pr_finding *f)
 			return;
 		}
 		n++;
-		near += rank <= PXB;
+		near += rank <= most;
 		worst = GT_MAX(worst, rank);
 	}
-	if (!n)
-		pr_set(f, PR_SKIP, "no usable GPU");
-	else if (near == n)
-		pr_set(f, PR_PASS, "each GPU has a network card below the same PCIe switch (%s), near enough for GPUDirect RDMA by "
-				   "NCCL's default",
-		       paths[worst]);
-	else
-		pr_set(f, PR_PASS, "%zu of %zu GPUs have a network card below the same PCIe switch. For the others (%s), NCCL "
-				   "sends data through a near GPU with NVLink, else through host memory", near, n, paths[worst]);
+	judge_distance(h, f, near, n, worst);
 }
 const struct pr_check pr_check_rdma_distance = {
 	.id = "rdma.distance",
@@ -339,6 +403,7 @@ const struct pr_check pr_check_rdma_distance = {
 	.after = after_loaded,
 	.story = "NCCL uses GPUDirect RDMA if only PCIe switches are between a GPU and a network card (paths PIX and PXB). This is "
 		 "a property of the hardware and no fault. NCCL_NET_GDR_LEVEL=PHB or SYS also allows longer paths, which is "
-		 "faster on some hosts and slower on others. Measure both. gpuprobe topo prints all paths.",
+		 "faster on some hosts and slower on others. Measure both. gpuprobe reads the variable from the environment, then "
+		 "from /etc/nccl.conf. gpuprobe topo prints all paths.",
 	.run = distance,
 };

@@ -157,3 +157,20 @@ GPUDirect RDMA needs a peer memory module or DMA-BUF. Unreadable values make the
   pass: 1 of 2 GPUs have a network card below the same PCIe switch. For the others (NODE), NCCL sends data through a near GPU with NVLink, else through host memory
   $ distance 's/4: ACTIVE/1: DOWN/'
   skip: no active InfiniBand or RoCE port
+  $ level() { # VALUE [TEXT-OF-NCCL-CONF]
+  >   distance '$a file /.facts/environment\n\tNCCL_NET_GDR_LEVEL='"$1${2:+\\nfile /etc/nccl.conf\\n\\t$2}"
+  > }
+  $ for value in LOC PXN PHB SYS 1 3 99; do level $value; done
+  pass: 0 of 2 GPUs have a network card within NCCL_NET_GDR_LEVEL=LOC in the environment. For the others (NODE), NCCL sends data through a near GPU with NVLink, else through host memory
+  pass: 1 of 2 GPUs have a network card within NCCL_NET_GDR_LEVEL=PXN in the environment. For the others (NODE), NCCL sends data through a near GPU with NVLink, else through host memory
+  pass: each GPU has a network card within NCCL_NET_GDR_LEVEL=PHB in the environment. The longest path is NODE
+  pass: each GPU has a network card within NCCL_NET_GDR_LEVEL=SYS in the environment. The longest path is NODE
+  pass: 1 of 2 GPUs have a network card within NCCL_NET_GDR_LEVEL=1 in the environment. For the others (NODE), NCCL sends data through a near GPU with NVLink, else through host memory
+  pass: each GPU has a network card within NCCL_NET_GDR_LEVEL=3 in the environment. The longest path is NODE
+  pass: each GPU has a network card within NCCL_NET_GDR_LEVEL=99 in the environment. The longest path is NODE
+  $ level PHB NCCL_NET_GDR_LEVEL=LOC
+  pass: each GPU has a network card within NCCL_NET_GDR_LEVEL=PHB in the environment. The longest path is NODE
+  $ level phb
+  pass: 1 of 2 GPUs have a network card below the same PCIe switch. For the others (NODE), NCCL sends data through a near GPU with NVLink, else through host memory. NCCL ignores the value NCCL_NET_GDR_LEVEL=phb in the environment
+  $ distance '$a file /etc/nccl.conf\n\t# NCCL_NET_GDR_LEVEL=LOC\n\tNCCL_NET_GDR_LEVEL=PHB\n\tNCCL_NET_GDR_LEVEL=LOC'
+  pass: each GPU has a network card within NCCL_NET_GDR_LEVEL=PHB in /etc/nccl.conf. The longest path is NODE
