@@ -42,6 +42,8 @@ int gt_fs_read_i64(struct gt_fsroot *fs, const char *path, int64_t *ret);
 int gt_fs_readlink(struct gt_fsroot *fs, const char *path, char **ret);
 int gt_fs_realpath(struct gt_fsroot *fs, const char *path, char **ret); /* path inside the root with all links resolved */
 int gt_fs_list(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret); /* sorted, without . and .. */
+/* Appends the targets of the symbolic links in a directory, unsorted. A link that disappears meanwhile is skipped. */
+int gt_fs_links(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret);
 int gt_fs_stat(struct gt_fsroot *fs, const char *path, struct stat *ret); /* follows links inside the root */
 int gt_fs_lstat(struct gt_fsroot *fs, const char *path, struct stat *ret); /* does not follow a link in the last component */
 int gt_fs_statvfs(struct gt_fsroot *fs, const char *path, struct statvfs *ret);

@@ -211,19 +211,28 @@ static int list_node(struct gt_fsroot *fs, const char *dir, struct gt_strv *name
 	return 0;
 }
 
-static int list_dir(struct gt_fsroot *fs, const char *dir, struct gt_strv *names)
+static int open_dir(struct gt_fsroot *fs, const char *dir, DIR **ret)
 {
 	int fd = open_read(fs, dir, O_DIRECTORY);
-	struct dirent *e;
-	DIR *d;
 
 	if (fd < 0)
 		return fd;
-	d = fdopendir(fd);
-	if (!d) {
+	*ret = fdopendir(fd);
+	if (!*ret) {
 		close(fd);
 		return -errno;
 	}
+	return 0;
+}
+
+static int list_dir(struct gt_fsroot *fs, const char *dir, struct gt_strv *names)
+{
+	struct dirent *e;
+	DIR *d;
+	int r = open_dir(fs, dir, &d);
+
+	if (r < 0)
+		return r;
 	while ((e = readdir(d)))
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
 			gt_strv_add(names, e->d_name);
@@ -242,6 +251,59 @@ int gt_fs_list(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret)
 	gt_strv_clear(ret);
 	*ret = names;
 	names = (struct gt_strv){ 0 };
+	return 0;
+}
+
+static void record_link(struct gt_fsroot *fs, const char *dir, const char *name)
+{
+	gt_autofree char *path = fs->recording ? gt_xasprintf("%s/%s", dir, name) : NULL;
+
+	if (path)
+		gt_fs_raw_record(fs, path, false);
+}
+
+static int links_of_node(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret)
+{
+	const struct gt_tree_node *n;
+	int r;
+
+	gt_fs_raw_record(fs, dir, true);
+	r = gt_fs_raw_node(fs, dir, true, true, &n);
+	if (r < 0)
+		return r;
+	if (!S_ISDIR(n->mode))
+		return -ENOTDIR;
+	for (n = n->child; n; n = n->next)
+		if (S_ISLNK(n->mode)) {
+			record_link(fs, dir, n->name);
+			gt_strv_add(ret, n->data);
+		}
+	return 0;
+}
+
+int gt_fs_links(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret)
+{
+	char target[4096];
+	struct dirent *e;
+	DIR *d;
+	int r;
+
+	if (fs->tree)
+		return links_of_node(fs, dir, ret);
+	r = open_dir(fs, dir, &d);
+	if (r < 0)
+		return r;
+	while ((e = readdir(d))) {
+		ssize_t n = e->d_type == DT_LNK || e->d_type == DT_UNKNOWN ?
+				    readlinkat(dirfd(d), e->d_name, target, sizeof(target) - 1) : -1;
+
+		if (n < 0)
+			continue;
+		target[n] = '\0';
+		record_link(fs, dir, e->d_name);
+		gt_strv_add(ret, target);
+	}
+	closedir(d);
 	return 0;
 }
 

@@ -92,16 +92,14 @@ static int by_path(const void *a, const void *b)
 static int scan_process(struct gt_fsroot *fs, struct pr_host *h, const char *pid, const struct device_files *files)
 {
 	gt_autofree char *dir = gt_xasprintf("/proc/%s/fd", pid);
-	gt_auto_strv fds = { 0 };
-	int r = gt_fs_list(fs, dir, &fds);
+	gt_auto_strv targets = { 0 };
+	int r = gt_fs_links(fs, dir, &targets);
 
-	for (size_t i = 0; i < fds.n; i++) {
-		gt_autofree char *path = gt_xasprintf("%s/%s", dir, fds.v[i]), *target = NULL;
-		const struct device_file *found;
+	for (size_t i = 0; i < targets.n; i++) {
+		const struct device_file *found =
+			!gt_starts_with(targets.v[i], "/dev/") ? NULL :
+			bsearch(&(struct device_file){ .path = targets.v[i] }, files->v, files->n, sizeof(*files->v), by_path);
 
-		if (gt_fs_readlink(fs, path, &target) < 0 || !gt_starts_with(target, "/dev/"))
-			continue;
-		found = bsearch(&(struct device_file){ .path = target }, files->v, files->n, sizeof(*files->v), by_path);
 		if (found)
 			add_holder(&h->holders.gpu[found->gpu], strtoll(pid, NULL, 10));
 	}

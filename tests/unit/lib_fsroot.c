@@ -294,6 +294,39 @@ START_TEST(a_capture_returns_its_content)
 }
 END_TEST
 
+static void assert_links(const char *where)
+{
+	gt_auto(gt_fsroot) *fs = NULL;
+	gt_auto_strv links = { 0 };
+
+	ck_assert_int_eq(gt_fs_open(where, &fs, NULL), 0);
+	ck_assert_int_eq(gt_fs_links(fs, "/etc", &links), 0);
+	gt_strv_sort(&links);
+	ck_assert_uint_eq(links.n, 2);
+	ck_assert_str_eq(links.v[0], "/dev/nvidia0");
+	ck_assert_str_eq(links.v[1], "gone");
+	ck_assert_int_eq(gt_fs_links(fs, "/etc/file", &links), -ENOTDIR);
+	ck_assert_int_eq(gt_fs_links(fs, "/none", &links), -ENOENT);
+}
+
+START_TEST(a_directory_and_its_capture_have_the_same_links)
+{
+	static const char text[] = "gpuprobe-capture/1\nlink /etc/1 gone\nlink /etc/0 /dev/nvidia0\nfile /etc/file\n\tx\n";
+	gt_autofree char *path = save_capture(text, sizeof(text) - 1), *one = NULL, *zero = NULL;
+	char *root = new_root();
+
+	put(root, "/etc/file", "x\n");
+	one = gt_xasprintf("%s/etc/1", root);
+	zero = gt_xasprintf("%s/etc/0", root);
+	ck_assert_int_eq(symlink("gone", one), 0);
+	ck_assert_int_eq(symlink("/dev/nvidia0", zero), 0);
+	assert_links(root);
+	assert_links(path);
+	drop_root(root);
+	unlink(path);
+}
+END_TEST
+
 START_TEST(writing_a_capture_of_a_capture_gives_it_back)
 {
 	gt_autofree char *path = save_capture(capture_text, sizeof(capture_text) - 1), *path2 = NULL;
@@ -416,6 +449,7 @@ TCase *lib_fsroot_case(void)
 		a_failed_append_leaves_no_half_record,
 		a_lock_keeps_others_out,
 		a_capture_returns_its_content,
+		a_directory_and_its_capture_have_the_same_links,
 		writing_a_capture_of_a_capture_gives_it_back,
 		a_hostile_capture_is_refused_with_its_line,
 		recording_lists_every_path_once,
