@@ -47,7 +47,7 @@ struct candidate {
 	double joules[2];	    /* medians of the host's own value and of this one, in joules_unit */
 	const char *joules_unit;
 	bool rejected;
-	size_t pairs;
+	size_t pairs, measured; /* pairs of the present heat, and of the last one that was not skipped */
 };
 
 /* Returns the improvement over the host's own value. A value that could not be measured or makes a guard worse is last. */
@@ -66,11 +66,11 @@ static int run_heat(struct bn_prove *p, const struct bn_race *race, struct candi
 	bool open;
 	int code;
 
-	if (!bn_plan_time_for(p, ph.reserve_s)) {
+	if (!bn_plan_time_for(p, ph.reserve_s)) { /* an earlier heat's estimate stays */
 		bn_plan_skipped(p, what);
-		r->rejected = true;
 		return 0;
 	}
+	r->measured = r->pairs;
 	set_value(p, race, r->value);
 	for (size_t i = 0; i < a->n_factor; i++) {
 		a->on[0][i] = false;
@@ -117,7 +117,7 @@ static int one_race(struct bn_prove *p, const struct bn_race *race)
 
 	json_array_append_new(json_object_get(p->doc, "races"), out);
 	for (size_t i = 0; i < race->values.n; i++)
-		r[n++] = (struct candidate){.value = race->values.v[i]};
+		r[n++] = (struct candidate){.value = race->values.v[i], .e = {.est = NAN}, .energy = {.est = NAN}};
 	for (;; round++, pairs *= 2) {
 		for (size_t i = 0; i < n; i++) {
 			int code;
@@ -126,7 +126,8 @@ static int one_race(struct bn_prove *p, const struct bn_race *race)
 			code = run_heat(p, race, &r[i]);
 			if (code)
 				return code;
-			note_heat(heats, round, &r[i]);
+			if (r[i].measured == pairs)
+				note_heat(heats, round, &r[i]);
 		}
 		for (size_t i = 1; i < n; i++) /* best first; ties keep the order of the request */
 			for (size_t k = i; k > 0 && merit(p, &r[k]) > merit(p, &r[k - 1]); k--) {

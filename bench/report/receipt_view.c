@@ -77,6 +77,7 @@ static void answer(struct bn_view *v, const json_t *receipt)
 {
 	json_t *knobs = json_object_get(receipt, "knobs"), *others = json_object_get(receipt, "confounders"), *k;
 	size_t i, kept = 0, open = 0, arms = 0, all = json_array_size(knobs), n = json_array_size(others);
+	size_t missed = json_array_size(json_object_get(receipt, "not_reached"));
 	gt_auto_buf text = { 0 };
 
 	json_array_foreach(knobs, i, k) {
@@ -89,10 +90,13 @@ static void answer(struct bn_view *v, const json_t *receipt)
 		v->class = confirmed(receipt, kept, all, &text);
 	else if (open)
 		gt_buf_printf(&text, "INCONCLUSIVE: no change was shown to help this workload; undecided: %zu of %zu", open, all);
+	else if (missed)
+		gt_buf_printf(&text, "INCONCLUSIVE: no change was shown to help this workload; not reached in the time "
+			      "allowed: %zu", missed);
 	else
 		gt_buf_puts(&text, "PROVED: nothing here helps this workload; leave the host as it is");
 	if (!kept)
-		v->class = open ? "inconclusive" : "same";
+		v->class = open || missed ? "inconclusive" : "same";
 	if (n)
 		gt_buf_printf(&text, "; %zu other difference%s found during the session%s, listed with the changes", n,
 			      n == 1 ? " was" : "s were", arms ? ", also between the arms: not attributable" : "");
@@ -225,7 +229,9 @@ static void race(struct bn_view *v, const json_t *race)
 		gt_buf_printf(&text, " %s %s", gt_json_get_str(h, "value", "?"), bn_text_change(json_object_get(h, "effect")).s);
 		gt_buf_puts(&text, i + 1 < json_array_size(heats) ? "," : "");
 	}
-	gt_buf_printf(&text, winner ? "; %s is proved above" : "; none was better than the host's own value", winner);
+	if (!json_array_size(heats))
+		gt_buf_puts(&text, " no value was measured");
+	gt_buf_printf(&text, winner ? "; %s is proved above" : "; none was shown to be better than the host's own value", winner);
 	bn_view_add(v, BN_ITEM, BN_ALL, "race of %s:%s", gt_json_get_str(race, "id", "?"), text.s);
 	if (unit)
 		race_energy(v, gt_json_get_str(race, "id", "?"), heats, unit);
