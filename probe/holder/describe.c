@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Describes a process from its files in /proc. Source: proc_pid_stat(5). */
+/* Describes a process from its files in /proc. Sources: proc_pid_status(5), proc_pid_stat(5). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,19 +20,23 @@ bool pr_sees_all_processes(struct gt_fsroot *fs)
 	return pr_in_first_namespace(fs) && gt_fs_exists(fs, "/proc/1/stat"); /* mount option hidepid=2 hides it */
 }
 
-/* Parses "PID (NAME) STATE PPID PGRP SESSION TTY TPGID FLAGS …". The name may contain blanks and brackets. */
-static void parse_stat(const char *text, struct pr_holder *p)
+/* Returns whether a process that waits in the kernel is at the end of its exit. Reads the flags in "PID (NAME) STATE PPID PGRP
+ * SESSION TTY TPGID FLAGS …". The name may contain blanks and brackets. */
+static bool is_exiting(struct gt_fsroot *fs, int64_t pid)
 {
-	const char *open = strchr(text, '('), *close = strrchr(text, ')');
-	unsigned flags = 0;
-	char state;
+	gt_autofree char *path = gt_xasprintf("/proc/%lld/stat", (long long)pid), *text = NULL;
+	const char *close = gt_fs_read_prefix(fs, path, 4096, &text, NULL) < 0 ? NULL : strrchr(text, ')');
+	unsigned flags;
 
-	if (!open || !close || close < open || sscanf(close + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) < 1)
-		return;
-	p->name = gt_xstrndup(open + 1, (size_t)(close - open - 1));
-	p->state = state == 'Z' || state == 'X'		 ? PR_HOLDER_ZOMBIE :
-		   state == 'D' && (flags & EXITING) ? PR_HOLDER_EXITING :
-							   PR_HOLDER_RUNS;
+	return close && sscanf(close + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & EXITING;
+}
+
+/* Returns the text after a key of /proc/PID/status, such as "\nUid:\t", or NULL. It ends at a line feed. */
+static const char *field(const char *status, const char *key)
+{
+	const char *found = strstr(status, key);
+
+	return found ? found + strlen(key) : NULL;
 }
 
 /* Returns the name of a user by the number at `uid`, which ends at a blank. The caller frees it. */
@@ -52,21 +56,24 @@ static char *user_name(const char *passwd, const char *uid)
 
 void pr_describe_holder(struct gt_fsroot *fs, bool see_all, const char *passwd, struct pr_holder *p)
 {
-	gt_autofree char *dir = gt_xasprintf("/proc/%lld", (long long)p->pid), *stat_path = gt_xasprintf("%s/stat", dir),
-			 *status_path = gt_xasprintf("%s/status", dir), *cgroup_path = gt_xasprintf("%s/cgroup", dir),
-			 *stat = NULL, *status = NULL, *cgroup = NULL;
-	const char *uid;
-	int r = gt_fs_read_prefix(fs, stat_path, 4096, &stat, NULL);
+	gt_autofree char *dir = gt_xasprintf("/proc/%lld", (long long)p->pid), *status_path = gt_xasprintf("%s/status", dir),
+			 *cgroup_path = gt_xasprintf("%s/cgroup", dir), *status = NULL, *cgroup = NULL;
+	const char *name, *state, *uid;
+	int r = gt_fs_read_prefix(fs, status_path, 4096, &status, NULL);
 
 	if (r < 0) {
 		p->state = see_all && (r == -ENOENT || r == -ESRCH) ? PR_HOLDER_GONE : PR_HOLDER_UNKNOWN;
 		return;
 	}
-	parse_stat(stat, p);
-	if (gt_fs_read_prefix(fs, status_path, 4096, &status, NULL) >= 0) {
-		uid = strstr(status, "\nUid:");
-		p->user = uid ? user_name(passwd, uid + 5 + strspn(uid + 5, " \t")) : NULL;
-	}
+	name = gt_starts_with(status, "Name:\t") ? status + 6 : NULL;
+	state = field(status, "\nState:\t");
+	uid = field(status, "\nUid:\t");
+	p->name = name ? gt_xstrndup(name, strcspn(name, "\n")) : NULL;
+	p->user = uid ? user_name(passwd, uid) : NULL;
+	if (state)
+		p->state = *state == 'Z' || *state == 'X'			 ? PR_HOLDER_ZOMBIE :
+			   *state == 'D' && is_exiting(fs, p->pid) ? PR_HOLDER_EXITING :
+									   PR_HOLDER_RUNS;
 	if (gt_fs_read_prefix(fs, cgroup_path, 65536, &cgroup, NULL) >= 0)
 		pr_find_group(cgroup, &p->kind, &p->group);
 }

@@ -349,14 +349,46 @@ void pr_take_use(struct pr_host *h, const struct pr_pci *d, const json_t *answer
 			add_holder(g, gt_json_get_int(p, "pid", 0))->memory_bytes = gt_json_get_int(p, "memory_bytes", -1);
 }
 
+static int by_pid(const void *a, const void *b)
+{
+	const struct pr_holder *const *p = a, *const *q = b;
+
+	return ((*p)->pid > (*q)->pid) - ((*p)->pid < (*q)->pid);
+}
+
+/* Copies what is the same for all GPUs of a process. */
+static void copy_process(const struct pr_holder *from, struct pr_holder *to)
+{
+	to->state = from->state;
+	to->name = from->name ? gt_xstrdup(from->name) : NULL;
+	to->user = from->user ? gt_xstrdup(from->user) : NULL;
+	to->kind = from->kind;
+	to->group = from->group ? gt_xstrdup(from->group) : NULL;
+}
+
+/* Describes all holders; reads a process that holds several GPUs only once. */
 static void describe(struct gt_fsroot *fs, struct pr_host *h, bool see_all)
 {
 	gt_autofree char *passwd = NULL;
+	gt_autofree struct pr_holder **all = NULL;
+	size_t n = 0;
 
-	gt_fs_read_prefix(fs, "/etc/passwd", 1 << 20, &passwd, NULL);
+	for (size_t i = 0; i < h->holders.n; i++)
+		n += h->holders.gpu[i].n;
+	if (!n)
+		return;
+	all = gt_xcalloc(n, sizeof(*all));
+	n = 0;
 	for (size_t i = 0; i < h->holders.n; i++)
 		for (size_t k = 0; k < h->holders.gpu[i].n; k++)
-			pr_describe_holder(fs, see_all, passwd, &h->holders.gpu[i].holder[k]);
+			all[n++] = &h->holders.gpu[i].holder[k];
+	qsort(all, n, sizeof(*all), by_pid);
+	gt_fs_read_prefix(fs, "/etc/passwd", 1 << 20, &passwd, NULL);
+	for (size_t i = 0; i < n; i++)
+		if (i && all[i]->pid == all[i - 1]->pid)
+			copy_process(all[i - 1], all[i]);
+		else
+			pr_describe_holder(fs, see_all, passwd, all[i]);
 }
 
 static int by_memory(const void *a, const void *b)

@@ -76,7 +76,7 @@ static void add_gpu(struct gt_buf *b, unsigned i)
 	gt_buf_printf(b, "file /proc/driver/nvidia/gpus/%s/information\n\tDevice Minor: \t %u\n", pci, i);
 }
 
-/* Each process has a cgroup of its own; every 40th has a GPU open. */
+/* Each process has a cgroup of its own; every 40th has two GPUs open. */
 START_TEST(ten_thousand_cgroups_and_hundreds_of_gpus_are_read)
 {
 	gt_auto_buf b = {0};
@@ -86,9 +86,10 @@ START_TEST(ten_thousand_cgroups_and_hundreds_of_gpus_are_read)
 	for (unsigned i = 0; i < GPUS; i++)
 		add_gpu(&b, i);
 	for (unsigned i = 0; i < PROCESSES; i++) {
-		gt_buf_printf(&b, "file /proc/%u/stat\n\t%u (python3) S 1 1 1 0 -1 0\n", 100 + i, 100 + i);
+		gt_buf_printf(&b, "file /proc/%u/status\n\tName:\tpython3\n\tState:\tS (sleeping)\n", 100 + i);
 		gt_buf_printf(&b, "file /proc/%u/cgroup\n\t0::/system.slice/slurmstepd.scope/job_%u/step_0\n", 100 + i, i);
 		gt_buf_printf(&b, "link /proc/%u/fd/3 /dev/nvidia%u\n", 100 + i, i % 40 ? 9999 : i / 40 % GPUS);
+		gt_buf_printf(&b, "link /proc/%u/fd/4 /dev/nvidia%u\n", 100 + i, i % 40 ? 9999 : (i / 40 + 1) % GPUS);
 	}
 	gt_auto(gt_fsroot) *fs = open_text(b.s);
 	gt_auto(pr_host) *h = discover(fs);
@@ -98,11 +99,14 @@ START_TEST(ten_thousand_cgroups_and_hundreds_of_gpus_are_read)
 		const struct pr_held_gpu *g = &h->holders.gpu[i];
 
 		ck_assert_msg(g->complete && g->source, "GPU %zu", i);
-		for (size_t k = 0; k < g->n; k++)
+		for (size_t k = 0; k < g->n; k++) {
 			ck_assert_str_eq(g->holder[k].kind, "Slurm job");
+			ck_assert_str_eq(g->holder[k].name, "python3");
+			ck_assert_int_eq(g->holder[k].state, PR_HOLDER_RUNS);
+		}
 		holders += g->n;
 	}
-	ck_assert_uint_eq(holders, PROCESSES / 40);
+	ck_assert_uint_eq(holders, 2 * PROCESSES / 40);
 }
 END_TEST
 
