@@ -166,15 +166,6 @@ size_t pr_bus_gpus(const struct pr_host *h)
 	return n;
 }
 
-size_t pr_usable_gpus(const struct pr_host *h)
-{
-	size_t n = 0;
-
-	while (pr_usable_gpu(h, n))
-		n++;
-	return n;
-}
-
 bool pr_cpu_flag(const struct pr_host *h, const char *flag)
 {
 	gt_autofree char *word = gt_xasprintf(" %s ", flag);

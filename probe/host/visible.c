@@ -3,10 +3,24 @@
 #include "probe/host/machine_fingerprint.h"
 #include "probe/host/visible.h"
 
+static bool is_usable(const struct pr_gpu *g)
+{
+	return !g->inaccessible && pr_on_bus(g);
+}
+
+size_t pr_usable_gpus(const struct pr_host *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_gpu; i++)
+		n += is_usable(&h->gpu[i]);
+	return n;
+}
+
 const struct pr_gpu *pr_usable_gpu(const struct pr_host *h, size_t nth)
 {
 	for (size_t i = 0; i < h->n_gpu; i++)
-		if (!h->gpu[i].inaccessible && pr_on_bus(&h->gpu[i]) && nth-- == 0)
+		if (is_usable(&h->gpu[i]) && nth-- == 0)
 			return &h->gpu[i];
 	return NULL;
 }
