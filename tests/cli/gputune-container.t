@@ -75,6 +75,17 @@ apply changes the rest, refuses these with one sentence, and exits with 3.
   gputune: vm.max_map_count: read-only, as in a container: set it on the host outside; nothing is changed
   [3]
 
+A user of a container who is not root (docker run --user) sees the same.
+
+  $ [ $(id -u) = 0 ] && unshare -m true 2>/dev/null || { echo 'only root can mount'; exit 80; }
+  $ copy=$(mktemp -d /tmp/gputune.XXXXXX); cp $(command -v gputune) $copy; chmod 755 $copy
+  $ unshare -m sh -c 'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' - \
+  >   $copy/gputune plan --only vm.max_map_count --set vm.max_map_count=999999 | sed -n 's/:.*→/: →/; /Blocked/,/read-only/p'
+  Blocked changes
+    vm.max_map_count: → 999999 mappings
+        read-only, as in a container: set it on the host outside
+  $ rm -r $copy
+
 A user namespace without a container runtime: the kernel's settings belong to root outside, those of its own network to its root.
 
   $ [ $(id -u) = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Urnm true 2>/dev/null || { echo 'no user namespaces here'; exit 80; }

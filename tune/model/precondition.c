@@ -67,8 +67,12 @@ static bool is_read_only(struct gt_fsroot *fs, const char *path)
 
 	if (gt_fs_is_live(fs)) {
 		int r = gt_fs_access(fs, path, W_OK);
+		struct statvfs v;
 
-		return r == -EROFS || (r == -EACCES && geteuid() == 0); /* root of a user namespace */
+		/* -EACCES: root of a user namespace, or another user, for whom access() does not look at the mount */
+		if (r == -EACCES)
+			return geteuid() == 0 || (gt_fs_statvfs(fs, path, &v) >= 0 && v.f_flag & ST_RDONLY);
+		return r == -EROFS;
 	}
 	gt_fs_fact(fs, "read_only", &dirs, NULL);
 	gt_each_line(dir, dirs)
