@@ -77,9 +77,9 @@ int gt_fs_mkdirs(struct gt_fsroot *fs, const char *path, mode_t mode); /* create
 int gt_fs_unlink(struct gt_fsroot *fs, const char *path); /* removes the file durably; -ENOENT if it does not exist */
 /*
  * Takes an exclusive lock on path (creates it with mode 0600). The lock lasts until *ret_fd is closed. Returns
- * -EWOULDBLOCK if another process holds the lock.
+ * -EWOULDBLOCK if another process still holds the lock after wait_s seconds.
  */
-int gt_fs_lock(struct gt_fsroot *fs, const char *path, int *ret_fd);
+int gt_fs_lock(struct gt_fsroot *fs, const char *path, double wait_s, int *ret_fd);
 int gt_fs_wait_lock(struct gt_fsroot *fs, const char *path); /* waits until no other process holds the lock; does not take it */
 
 /* ---- fault injection for tests: fail or die at the Nth mutating operation ----

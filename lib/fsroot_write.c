@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include "lib/buf.h"
 #include "lib/file.h"
 #include "lib/fsroot.h"
@@ -290,8 +291,10 @@ int gt_fs_unlink(struct gt_fsroot *fs, const char *path)
 	return sync_fd(fs, dir);
 }
 
-int gt_fs_lock(struct gt_fsroot *fs, const char *path, int *ret_fd)
+int gt_fs_lock(struct gt_fsroot *fs, const char *path, double wait_s, int *ret_fd)
 {
+	const struct timespec nap = { .tv_nsec = 20000000 };
+	double end = gt_now_s() + wait_s;
 	gt_autoclose int fd = -1;
 
 	if (fs->readonly)
@@ -299,8 +302,11 @@ int gt_fs_lock(struct gt_fsroot *fs, const char *path, int *ret_fd)
 	fd = gt_fs_raw_open(fs, path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return fd;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return -errno;
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EINTR && (errno != EWOULDBLOCK || gt_now_s() >= end))
+			return -errno;
+		nanosleep(&nap, NULL);
+	}
 	*ret_fd = fd;
 	fd = -1;
 	return 0;

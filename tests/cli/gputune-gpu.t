@@ -199,15 +199,25 @@ NVML refuses the second change: all is as before, and the sentence has the reaso
   Nothing to change, profile train-gpu.
 
 SIGKILL before and after each of the four changes of apply and of revert, then recover: eight cases each. The child that calls NVML
-holds the lock until it ends, and recover exits with 3 until then.
+holds the lock until it ends, and recover waits for it.
 
-  $ killed() { STANDIN_SET=$how:$n tune "$@" >/dev/null 2>&1; killed=$?
-  >   for i in $(seq 100); do tune recover >/dev/null 2>&1; recovered=$?; [ $recovered = 3 ] || break; sleep 0.1; done
-  >   echo "$1: $killed, recover: $recovered, $(gpu | uniq -c)"; }
+  $ killed() { STANDIN_SET=$how:$n tune "$@" >/dev/null 2>&1; killed=$?; tune recover >/dev/null 2>&1
+  >   echo "$1: $killed, recover: $?, $(gpu | uniq -c)"; }
   $ for how in kill-before kill-after; do for n in 1 2 3 4; do rm -f state; killed apply "$@"; done; done | uniq -c
         8 apply: 137, recover: 0,       2 1 700000 0 0 0 0 2619 1980
   $ for how in kill-before kill-after; do for n in 1 2 3 4; do rm -f state; tune apply "$@" >/dev/null; killed revert; done; done | uniq -c
         8 revert: 137, recover: 0,       2 1 700000 0 0 0 0 2619 1980
+
+A child that ends later: recover waits. In the meantime apply is refused.
+
+  $ rm -f state; STANDIN_SET=kill-after:3 tune apply "$@" >/dev/null 2>&1; mkfifo held
+  $ flock lib/gputune/lock sh -c 'echo >held; sleep 1' & read -r x <held; tune apply "$@"; tune recover | tail -n +2; gpu | uniq -c
+  gputune: another gputune is running (it holds /var/lib/gputune/lock): nothing is changed; try again later
+  gpu.clocks:0000:1f:00.0      default 1410-1755 as before
+  gpu.clocks:0000:17:00.0      default 1410-1755 restored
+  gpu.power_limit:0000:1f:00.0   700 W     400 W restored
+  gpu.power_limit:0000:17:00.0   700 W     400 W restored
+        2 1 700000 0 0 0 0 2619 1980
 
 NVML hangs: one sentence, and nothing is left set.
 

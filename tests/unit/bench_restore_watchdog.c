@@ -50,7 +50,7 @@ START_TEST(the_guard_waits_as_long_as_the_lock_is_held)
 	box_open(&b, "cpu-server");
 	before = box_picture(&b);
 	experiment = killed_experiment(&b);
-	ck_assert_int_eq(gt_fs_lock(b.fs, "/var/lib/gputune/lock", &lock), 0);
+	ck_assert_int_eq(gt_fs_lock(b.fs, "/var/lib/gputune/lock", 0, &lock), 0);
 	guard = fork();
 	ck_assert_int_ge(guard, 0);
 	if (!guard) {

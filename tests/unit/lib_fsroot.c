@@ -238,10 +238,10 @@ START_TEST(a_lock_keeps_others_out)
 
 	ck_assert_int_eq(gt_fs_open(root, &fs, NULL), 0);
 	ck_assert_int_eq(gt_fs_mkdirs(fs, "/var/lib/x", 0700), 0);
-	ck_assert_int_eq(gt_fs_lock(fs, "/var/lib/x/lock", &a), 0);
-	ck_assert_int_eq(gt_fs_lock(fs, "/var/lib/x/lock", &b), -EWOULDBLOCK);
+	ck_assert_int_eq(gt_fs_lock(fs, "/var/lib/x/lock", 0, &a), 0);
+	ck_assert_int_eq(gt_fs_lock(fs, "/var/lib/x/lock", 0, &b), -EWOULDBLOCK);
 	close(a);
-	ck_assert_int_eq(gt_fs_lock(fs, "/var/lib/x/lock", &b), 0);
+	ck_assert_int_eq(gt_fs_lock(fs, "/var/lib/x/lock", 0, &b), 0);
 	close(b);
 	drop_root(root);
 }

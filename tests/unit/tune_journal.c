@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune trusts its files on disk only if they are complete and belong to it, and it follows no links. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,41 @@ START_TEST(the_lock_excludes_a_second_process)
 	gt_auto(tn_plan) *plan = box_plan(&b);
 	int fd = -1;
 
-	ck_assert_int_eq(tn_journal_lock(b.fs, &fd, &err), 0);
+	ck_assert_int_eq(tn_journal_lock(b.fs, 0, &fd, &err), 0);
 	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
 	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
 	ck_assert_ptr_nonnull(strstr(err.msg, "another gputune"));
 	close(fd);
 	expect_before();
+}
+END_TEST
+
+/* As a child that calls NVML does after its parent was killed: it ends later, or does not end. */
+START_TEST(a_lock_that_is_waited_for_is_taken_or_refused)
+{
+	int ready[2], fd = -1;
+	pid_t pid;
+	char c;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (!pid) {
+		int held = -1, r = tn_journal_lock(b.fs, 0, &held, &err);
+
+		if (write(ready[1], "", 1) < 0 || r < 0)
+			_exit(1);
+		pause();
+	}
+	ck_assert_int_eq(read(ready[0], &c, 1), 1);
+	ck_assert_int_lt(tn_journal_lock(b.fs, 0.05, &fd, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	ck_assert_ptr_nonnull(strstr(err.msg, "has held /var/lib/gputune/lock for 0.05 s"));
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(tn_journal_lock(b.fs, 60, &fd, &err), 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSIGNALED(status));
+	close(fd);
 }
 END_TEST
 
@@ -423,6 +453,7 @@ TCase *tune_journal_case(void)
 	TCase *tc = tcase_create("journal");
 	const TTest *const tests[] = {
 		the_lock_excludes_a_second_process,
+		a_lock_that_is_waited_for_is_taken_or_refused,
 		a_finished_process_was_not_interrupted,
 		a_torn_last_record_is_a_step_that_never_happened,
 		damage_in_the_middle_is_one_sentence_and_nothing_changes,

@@ -262,7 +262,7 @@ int tn_provision_apply(struct gt_fsroot *fs, const struct pr_host *host, const j
 	int r = tn_provision_may(fs, err), lock = -1;
 
 	if (!r)
-		r = tn_journal_lock(fs, &lock, err);
+		r = tn_journal_lock(fs, 0, &lock, err);
 	if (r < 0)
 		return r;
 	tn_apt_keeps(lock);

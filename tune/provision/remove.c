@@ -196,7 +196,7 @@ int tn_provision_revert(struct gt_fsroot *fs, bool dry, json_t **ret_report, int
 	json_t *report;
 
 	if (!r && !dry)
-		r = tn_journal_lock(fs, &lock, err);
+		r = tn_journal_lock(fs, 0, &lock, err);
 	if (r < 0)
 		return r;
 	*ret_exit = 0;

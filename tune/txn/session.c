@@ -2,9 +2,12 @@
 #include <errno.h>
 #include <string.h>
 #include "tune/model/exit.h"
+#include "tune/model/nvml_settings.h"
 #include "tune/model/value.h"
 #include "tune/txn/session.h"
 #include "tune/txn/state_dir.h"
+
+#define RECOVER_WAIT_S (TN_NVML_TIMEOUT_S + 5) /* a call of NVML of a killed gputune may still run */
 
 int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err)
 {
@@ -28,7 +31,7 @@ int tn_txn_open(struct gt_fsroot *fs, bool clean, int *ret_fd, struct tn_journal
 {
 	gt_auto(tn_journal) *j = NULL;
 	gt_autoclose int fd = -1;
-	int r = tn_journal_lock(fs, &fd, err);
+	int r = tn_journal_lock(fs, clean ? 0 : RECOVER_WAIT_S, &fd, err);
 
 	if (r >= 0)
 		r = tn_journal_load(fs, &j, err);

@@ -54,7 +54,18 @@ void tn_wait_for_lock(struct gt_fsroot *fs)
 	gt_fs_wait_lock(fs, LOCK_PATH);
 }
 
-int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err)
+/* A child that calls NVML holds the lock, too. If gputune is killed, the child can hang in the driver for longer. */
+static int still_locked(double waited_s, struct gt_err *err)
+{
+	if (waited_s > 0)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EBUSY,
+				    "another process has held %s for %g s (another gputune, or a call of NVML that does not end): "
+				    "nothing is changed; fuser -v %s shows the process", LOCK_PATH, waited_s, LOCK_PATH);
+	return gt_fail_exit(err, TN_EXIT_REFUSED, EBUSY,
+			    "another gputune is running (it holds %s): nothing is changed; try again later", LOCK_PATH);
+}
+
+int tn_journal_lock(struct gt_fsroot *fs, double wait_s, int *ret_fd, struct gt_err *err)
 {
 	int r = tn_state_dir_check(fs, err);
 
@@ -62,12 +73,9 @@ int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err)
 		return r;
 	r = make_state_dir(fs);
 	if (r >= 0)
-		r = gt_fs_lock(fs, LOCK_PATH, ret_fd);
+		r = gt_fs_lock(fs, LOCK_PATH, wait_s, ret_fd);
 	if (r == -EWOULDBLOCK)
-		return gt_fail_exit(
-			err, TN_EXIT_REFUSED, EBUSY,
-			"another gputune is running (it holds %s): nothing is changed; try again later",
-			LOCK_PATH);
+		return still_locked(wait_s, err);
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write a journal in %s (%s): nothing is changed%s",
 				    TN_STATE_DIR, strerror(-r),
