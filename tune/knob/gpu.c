@@ -137,8 +137,8 @@ const struct tn_tunable tn_tunable_power_limit = {
 
 static int check_clocks(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err)
 {
-	return strcmp(value, TN_NVML_UNLOCKED) ?
-		check_two(k, value, '-', "LEAST-MOST in MHz, such as 1200-1500, or " TN_NVML_UNLOCKED, err) : 0;
+	return strcmp(value, PR_NVML_UNLOCKED) ?
+		check_two(k, value, '-', "LEAST-MOST in MHz, such as 1200-1500, or " PR_NVML_UNLOCKED, err) : 0;
 }
 
 static bool clocks_in_range(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)

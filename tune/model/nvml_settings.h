@@ -9,6 +9,7 @@
  * NVML API reference, "Device Queries" and "Device Commands": https://docs.nvidia.com/deploy/nvml-api/
  */
 #include "lib/fsroot.h"
+#include "probe/nvml/settings.h"
 
 /* nvmlReturn_t */
 enum {
@@ -24,10 +25,6 @@ enum {
 int tn_nvml_errno(int code);
 
 #define TN_NVML_TIMEOUT_S 10 /* seconds, like the default of gpuprobe */
-/* NVML cannot read locked clocks, so gputune records what it set: /run/gputune/nvml/ADDRESS/NAME. The file vanishes with the
- * next boot, as do the locks. */
-#define TN_NVML_RECORDS	 "/run/gputune"
-#define TN_NVML_UNLOCKED "default" /* value of clocks that gputune has not locked */
 
 bool tn_is_nvml_path(const char *path);
 /* Returns whether the path is one of locked clocks, which NVML cannot read. */

@@ -61,7 +61,7 @@ static int lock(int (*set)(nvml_device, unsigned, unsigned), int (*reset)(nvml_d
 
 	if (!set || !reset)
 		return TN_NVML_NOT_SUPPORTED;
-	if (!strcmp(value, TN_NVML_UNLOCKED))
+	if (!strcmp(value, PR_NVML_UNLOCKED))
 		return reset(dev);
 	return tn_nvml_parse_two(value, '-', &least, &most) < 0 ? TN_NVML_INVALID_ARGUMENT : set(dev, least, most);
 }
@@ -137,11 +137,11 @@ static int set_in_child(struct request *q)
 
 static int record(struct gt_fsroot *fs, const char *path, const char *value)
 {
-	gt_autofree char *file = gt_xasprintf("%s%s", TN_NVML_RECORDS, path);
+	gt_autofree char *file = gt_xasprintf("%s%s", PR_NVML_RECORDS, path);
 	gt_autofree char *dir = gt_xstrndup(file, (size_t)(strrchr(file, '/') - file));
 	int r;
 
-	if (!strcmp(value, TN_NVML_UNLOCKED)) {
+	if (!strcmp(value, PR_NVML_UNLOCKED)) {
 		r = gt_fs_unlink(fs, file);
 		return r == -ENOENT ? 0 : r;
 	}
@@ -153,7 +153,7 @@ static int record(struct gt_fsroot *fs, const char *path, const char *value)
  * record shows a lock, and recover resets it. */
 static int write_clocks(struct gt_fsroot *fs, const char *path, const char *value, struct request *q)
 {
-	bool locks = strcmp(value, TN_NVML_UNLOCKED) != 0;
+	bool locks = strcmp(value, PR_NVML_UNLOCKED) != 0;
 	gt_autofree char *before = NULL;
 	int r = tn_setting_read(fs, path, &before);
 
