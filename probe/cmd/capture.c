@@ -17,6 +17,7 @@
 #include "probe/loader/ldcache.h"
 #include "probe/loader/loader.h"
 #include "probe/host/reading.h"
+#include "probe/nvml/settings.h"
 #include "probe/scrub/scrub.h"
 
 #define ATTRIBUTE_MAX 65536 /* bytes */
@@ -81,6 +82,7 @@ static const char *const also[] = {
 	"/etc/tuned/*/tuned.conf",
 	"/etc/tuned/profiles/*/tuned.conf",
 	"/proc/driver/nvidia/params",
+	"/nvml/*/*", /* if the host is itself a capture */
 	"?/etc/grub2*.cfg",
 	"?/etc/sysconfig/irqbalance",
 	/* libraries that gputune run may preload into a program */
@@ -260,6 +262,26 @@ static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const s
 	}
 }
 
+/* Adds the settings of the GPUs as the files that gputune reads in a capture. */
+static void add_gpu_settings(struct gt_fsroot *fs, const struct pr_host *h, struct gt_buf *out)
+{
+	const char *address, *name;
+	gt_auto_json *doc = NULL;
+	json_t *gpu, *value;
+
+	if (!h->live || h->nvml.answer != PR_NVML_OK || pr_nvml_settings(pr_nvml_timeout_s > 0 ? pr_nvml_timeout_s : 10, &doc) < 0)
+		return;
+	json_object_foreach(json_object_get(doc, "gpus"), address, gpu)
+		json_object_foreach(gpu, name, value) {
+			gt_autofree char *path = gt_xasprintf("/nvml/%s/%s", address, name),
+					 *record = gt_xasprintf(PR_NVML_RECORDS "%s", path), *locked = NULL, *text = NULL;
+
+			gt_fs_read_line(fs, record, &locked);
+			text = gt_xasprintf("%s\n", locked ? locked : json_string_value(value));
+			gt_capture_file(out, path, text, strlen(text));
+		}
+}
+
 static bool as_bundle;
 
 /* Writes the capture or the bundle to the user's file. */
@@ -305,6 +327,7 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 	add_irqs(h, &paths);
 	gt_capture_write(cli->fs, &paths, &out);
 	add_facts(cli->fs, &paths, h, &out);
+	add_gpu_settings(cli->fs, h, &out);
 	add_elf_cache(cli->fs, &paths, h, &out);
 	gt_fs_read_line(cli->fs, "/proc/sys/kernel/hostname", &hostname);
 	pr_scrub_capture(&out, hostname);

@@ -105,6 +105,34 @@ Apply, verify, revert. Locked clocks have no getter: gputune's record in /run is
   1 700000 0 0 0 0 2619 1980
   1 500000 0 0 0 0 2619 1980
 
+A capture has the settings, also those that gputune has locked: a replay gives the same plan.
+
+  $ rm -f state; tune apply "$@" >/dev/null; all="-v --only gpu.power_limit --only gpu.clocks --only gpu.memory_clocks --only gpu.application_clocks"
+  $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin unshare -m sh -c 'mount --bind pci /sys/bus/pci/devices && mount --bind run /run && exec gpuprobe capture gpus.host'
+  $ tune plan $all >live; gputune plan $all --root gpus.host | diff live - && cat live
+  Skipped (--optional includes all opt-in settings, --only KNOB one)
+    gpu.power_limit:0000:17:00.0 and 1 more: 400 W
+        only by choice: --set gpu.power_limit=WATTS; range 200 W to 700 W, default 700 W
+    gpu.clocks:0000:17:00.0 and 1 more: 1410-1755
+        only by choice: --set gpu.clocks=LEAST-MOST; range 345 MHz to 1980 MHz
+    gpu.memory_clocks:0000:17:00.0 and 1 more: default
+        only by choice: --set gpu.memory_clocks=LEAST-MOST; range 1593 MHz to 2619 MHz
+    gpu.application_clocks:0000:17:00.0 and 1 more: 2619/1980
+        only by choice: --set gpu.application_clocks=MEMORY/GRAPHICS, in MHz
+  
+  Nothing to change, profile train-gpu.
+  $ gpuprobe capture again.host --root gpus.host; for i in gpus again; do sed -n '/^file .nvml/{N;s/\n//;p}' $i.host | sort >$i.nvml; done
+  $ cmp gpus.nvml again.nvml && grep '/clocks' again.nvml
+  file /nvml/0000:17:00.0/clocks	1410-1755
+  file /nvml/0000:17:00.0/clocks.range	min=345 max=1980 persistence=1
+  file /nvml/0000:1f:00.0/clocks	1410-1755
+  file /nvml/0000:1f:00.0/clocks.range	min=345 max=1980 persistence=1
+  $ tune revert | tail -n +2
+  gpu.clocks:0000:1f:00.0      default 1410-1755 restored
+  gpu.clocks:0000:17:00.0      default 1410-1755 restored
+  gpu.power_limit:0000:1f:00.0   700 W     400 W restored
+  gpu.power_limit:0000:17:00.0   700 W     400 W restored
+
 Without persistence mode the settings vanish with the last client: the plan says so, and apply finds them gone.
 
   $ rm -f state; tune apply --only gpu.persistence_mode --set gpu.persistence_mode=0 | tail -n +2

@@ -23,6 +23,7 @@ static void gpus(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *
 {
 	if (!gt_fs_is_live(fs)) {
 		gt_fs_list(fs, "/nvml", ret);
+		gt_strv_sort_bytes(ret); /* addresses are hexadecimal */
 		return;
 	}
 	for (size_t i = 0; i < h->n_gpu; i++)
