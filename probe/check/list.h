@@ -115,9 +115,11 @@
 	CHECK(irq_balance) \
 	CHECK(nic_rings) \
 	CHECK(nic_queues) \
+	CHECK(nic_coalescing) \
 	CHECK(nic_mtu) \
 	CHECK(nic_cloud) \
 	CHECK(read_request) \
+	CHECK(relaxed_ordering) \
 	CHECK(nvme_timeout) \
 	CHECK(driver_options) \
 	CHECK(nccl_conf) \

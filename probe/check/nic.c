@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Network ports: ring buffers, queues, MTU, read requests, and interrupt balancing. ethtool -G and -L and a new MTU
- * interrupt the link. Sources: NVIDIA's Grace tuning guide, mlnx-tools. */
+/* Network ports: ring buffers, queues, MTU, interrupts, device control. ethtool -G and -L and a new MTU interrupt the
+ * link. Sources: NVIDIA's Grace tuning guide, mlnx-tools. */
+#include <linux/pci_regs.h>
+#include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 
@@ -131,6 +133,58 @@ const struct pr_check pr_check_nic_queues = {
 	.run = queues,
 };
 
+/* Drivers with ETHTOOL_COALESCE_USE_ADAPTIVE_RX among their supported_coalesce_params in Linux, drivers/net/ethernet. */
+static bool can_adapt(const struct pr_net *n)
+{
+	static const char *const drivers[] = { "bnxt_en", "ena",  "enic",      "i40e",      "iavf",
+					       "ice",	  "idpf", "mlx4_core", "mlx5_core", "sfc" };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(drivers); i++)
+		if (gt_streq(n->driver.v, drivers[i]))
+			return true;
+	return false;
+}
+
+/* Amazon's ENA reports no speed on most instances. */
+static bool may_be_fast(const struct pr_net *n)
+{
+	return pr_is_fast(n) || (!pr_has(n->speed_mbit) && gt_streq(n->driver.v, "ena"));
+}
+
+static void coalescing(const struct pr_context *c, struct pr_finding *f)
+{
+	size_t judged = 0;
+
+	for (size_t i = 0; i < c->host->n_net; i++) {
+		const struct pr_net *n = &c->host->net[i];
+
+		if (!may_be_fast(n) || !can_adapt(n) || !pr_has(n->adaptive_rx) || !pr_has(n->rx_usecs))
+			continue;
+		judged++;
+		if (n->adaptive_rx.v || n->rx_usecs.v)
+			continue;
+		pr_set(f, PR_ADVICE, "%s interrupts a CPU without delay for received packets (adaptive-rx off, rx-usecs 0)",
+		       n->shown);
+		pr_remedy(f, "Under load, packets then wait some microseconds, which small messages over TCP notice:\n"
+			     "  ethtool -C %1$s adaptive-rx on\nAt every boot:\n  echo 'ACTION==\"add\", SUBSYSTEM==\"net\", "
+			     "KERNEL==\"%1$s\", RUN+=\"/usr/sbin/ethtool -C %1$s adaptive-rx on\"' > "
+			     "/etc/udev/rules.d/90-moderation.rules", n->name);
+		return;
+	}
+	pr_set(f, judged ? PR_PASS : PR_SKIP, judged ? "fast ports moderate their interrupts" :
+						       "no fast port with adaptive interrupt moderation reports it");
+}
+/* Sources: Linux, 78cb421d185c (off by default in ena, for latency); NVIDIA's MLNX_EN documentation (on by default in mlx5). */
+const struct pr_check pr_check_nic_coalescing = {
+	.id = "nic.coalescing",
+	.title = "a fast network port does not moderate its interrupts",
+	.story = "A card that interrupts a CPU for each burst of packets takes CPU time from the data loader. With adaptive "
+		 "moderation the driver delays interrupts under load only. It is on by default for mlx5 and off for Amazon's "
+		 "ENA. RDMA does not use these interrupts. mpstat -P ALL 5 shows the CPU time (%soft, %irq) while data is "
+		 "read over the network.",
+	.run = coalescing,
+};
+
 static void mtu(const struct pr_context *c, struct pr_finding *f)
 {
 	enum pr_state worst = PR_ABSENT;
@@ -235,35 +289,111 @@ const struct pr_check pr_check_nic_cloud = {
 	.run = cloud,
 };
 
-static void read_request(const struct pr_context *c, struct pr_finding *f)
+/* ---- PCI Express device control ---------------------------------------------------------------------------------- */
+
+/* Returns the name of a network card: its port or RDMA device, else its address. */
+static const char *card_name(const struct pr_host *h, const struct pr_pci *d)
 {
+	for (size_t i = 0; i < h->n_net; i++)
+		if (h->net[i].pci && !strcmp(h->net[i].pci, d->address))
+			return h->net[i].shown;
+	for (size_t i = 0; i < h->rdma.n; i++)
+		if (!strcmp(h->rdma_pci.v[i], d->address))
+			return h->rdma.v[i];
+	return d->address;
+}
+
+static bool reads_little(const struct pr_host *h, const struct pr_pci *d, struct pr_finding *f)
+{
+	long bytes = 128L << ((d->device_control.v & PCI_EXP_DEVCTL_READRQ) >> 12);
+
+	if (bytes >= READ_REQUEST)
+		return false;
+	pr_set(f, PR_ADVICE, "%s reads %ld bytes of memory at a time", card_name(h, d), bytes);
+	pr_remedy(f, "Best in the firmware: PCIe maximum read request 4096. Until the next reset, where a wrong bit in "
+		     "the register hangs the device:\n  setpci -s %s CAP_EXP+8.w=5000:7000", d->address);
+	return true;
+}
+
+/* The root ports of quirk_relaxedordering_disable() in Linux, drivers/pci/quirks.c: Haswell, Broadwell, Opteron A1100. */
+static bool has_erratum(const struct pr_pci *d)
+{
+	return (d->vendor == 0x8086 && (d->device & 0xff) - 1 < 0x0e && (d->device >> 8 == 0x2f || d->device >> 8 == 0x6f)) ||
+	       (d->vendor == 0x1022 && d->device - 0x1a00 < 3);
+}
+
+static bool is_below_erratum(const struct pr_host *h, const struct pr_pci *d)
+{
+	for (size_t i = 0; i < h->n_pci; i++) {
+		size_t n = strlen(h->pci[i].path);
+
+		if (n && has_erratum(&h->pci[i]) && !strncmp(d->path, h->pci[i].path, n) && d->path[n] == '/')
+			return true;
+	}
+	return false;
+}
+
+static bool keeps_order(const struct pr_host *h, const struct pr_pci *d, struct pr_finding *f)
+{
+	if (d->device_control.v & PCI_EXP_DEVCTL_RELAX_EN || is_below_erratum(h, d))
+		return false;
+	pr_set(f, PR_ADVICE, "%s must keep the order of its memory accesses (RlxdOrd-); the default of PCI Express is RlxdOrd+",
+	       card_name(h, d));
+	pr_remedy(f, "Best in the firmware of the host: PCIe relaxed ordering. Until the next reset, where a wrong bit in the "
+		     "register hangs the device:\n  setpci -s %1$s CAP_EXP+8.w=0010:0010\nThen load the card's driver again. "
+		     "Data that other devices or programs poll can arrive in another order.\nThe firmware of a ConnectX card "
+		     "has a setting of its own (0: by memory region, 1: always):\n  mstconfig -d %1$s query PCI_WR_ORDERING",
+		  d->address);
+	return true;
+}
+
+/* A rule for the device control words. finds() returns whether it has set a finding. */
+struct control_rule {
+	bool (*finds)(const struct pr_host *h, const struct pr_pci *d, struct pr_finding *f);
+	const char *pass, *skip;
+};
+
+static void judge_controls(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct control_rule *rule = c->check->rule;
 	bool unread = false;
 	size_t judged = 0;
 
-	for (size_t i = 0; i < c->host->n_net; i++) {
-		const struct pr_net *n = &c->host->net[i];
+	for (size_t i = 0; i < c->host->n_pci; i++) {
+		const struct pr_pci *d = &c->host->pci[i];
 
-		unread |= n->read_request.state == PR_UNREADABLE;
-		if (!pr_has(n->read_request))
+		unread |= d->device_control.state == PR_UNREADABLE;
+		if (!pr_has(d->device_control))
 			continue;
 		judged++;
-		if (n->read_request.v >= READ_REQUEST)
-			continue;
-		pr_set(f, PR_ADVICE, "%s reads %ld bytes of memory at a time", n->shown, n->read_request.v);
-		pr_remedy(f, "Best in the firmware: PCIe maximum read request 4096. Until the next reset, where a wrong bit in "
-			     "the register hangs the device:\n  setpci -s %s CAP_EXP+8.w=5000:7000", n->pci);
-		return;
+		if (rule->finds(c->host, d, f))
+			return;
 	}
-	pr_set(f, judged ? PR_PASS : PR_SKIP,
-	       judged ? "fast ports read 4096 bytes of memory or more at a time" :
-	       unread ? "only root can read the configuration of network cards" :
-			"no fast network card reports its read request size");
+	pr_set(f, judged ? PR_PASS : PR_SKIP, "%s", judged ? rule->pass :
+	       unread ? "only root can read the configuration of network cards" : rule->skip);
 }
+
 const struct pr_check pr_check_read_request = {
 	.id = "pcie.read-request",
 	.title = "the maximum read request of a fast network card is small",
 	.story = "A network card reads the data that it sends from memory, in requests of this size. With 512 bytes, it "
 		 "hardly reaches 100 Gbit/s. NVIDIA's mlnx_tune reports values below 4096 as a problem. A wrong bit in the "
 		 "register hangs the device; a reset undoes it.",
-	.run = read_request,
+	.run = judge_controls,
+	.rule = &(const struct control_rule){ reads_little, "fast ports read 4096 bytes of memory or more at a time",
+					      "no fast network card reports its read request size" },
+};
+
+/* Sources: PCI Express Base Specification, 7.5.3.4; Linux, 17347d5430c4 (mlx5e follows the bit) and 87e09cdec4da (errata). */
+const struct pr_check pr_check_relaxed_ordering = {
+	.id = "pcie.relaxed-order",
+	.title = "a network card may not reorder its memory accesses",
+	.story = "With relaxed ordering, writes of a network card to memory do not wait for earlier ones. The driver mlx5 "
+		 "uses it for Ethernet if the device control word of the card allows it. Its authors measured four times the "
+		 "bandwidth on an Arm host whose card was at the other node. Bandwidth between two hosts (ib_write_bw, "
+		 "iperf3, all_reduce_perf of nccl-tests) shows the effect. Linux clears the bit below root ports of Haswell, "
+		 "Broadwell and Opteron A1100, because of errata. Virtual functions follow their physical function.",
+	.run = judge_controls,
+	.rule = &(const struct control_rule){ keeps_order, "fast network cards may use relaxed ordering, or a faulty root port "
+					      "forbids it", "no fast network card reports whether it may use relaxed ordering" },
 };

@@ -234,6 +234,7 @@ static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const s
 		      { "container", h->container.v ? gt_xstrdup(h->container.v) : NULL },
 		      { "ldcache", cached_lines(h) },
 		      { "acs", pr_acs_fact(h) },
+		      { "device_control", pr_device_control_fact(h) },
 		      { "read_only", read_only(fs) },
 		      { "shm_huge", h->mem.shm_huge ? gt_xstrdup("always\n") : NULL },
 		      { "packages", pr_packages_fact(h) },

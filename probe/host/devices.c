@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Disks, network cards and RDMA ports, except virtual ones. */
 #include <linux/pci_regs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -142,8 +143,8 @@ static size_t find_cap(const unsigned char *config, size_t len, unsigned id)
 	return 0;
 }
 
-/* Reads the maximum read request size from the configuration space. Users other than root get only its first 64 bytes. */
-static struct pr_num read_request(struct gt_fsroot *fs, const char *address)
+/* Reads the device control word from the configuration space. Users other than root get only its first 64 bytes. */
+static struct pr_num read_control(struct gt_fsroot *fs, const char *address)
 {
 	gt_autofree char *path = gt_xasprintf("/sys/bus/pci/devices/%s/config", address);
 	gt_autoclose int fd = gt_fs_open_part(fs, path);
@@ -157,7 +158,7 @@ static struct pr_num read_request(struct gt_fsroot *fs, const char *address)
 		return (struct pr_num){ PR_UNREADABLE, 0 };
 	if (!at || at + PCI_EXP_DEVCTL + 2 > (size_t)n)
 		return (struct pr_num){ PR_UNKNOWN, 0 };
-	return pr_value(128 << (word(config, (size_t)n, at + PCI_EXP_DEVCTL) >> 12 & 7));
+	return pr_value(word(config, (size_t)n, at + PCI_EXP_DEVCTL));
 }
 
 static struct pr_num read_flags(struct gt_fsroot *fs, const char *name)
@@ -195,8 +196,6 @@ static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	n->missed = pr_read_num(fs, "/sys/class/net/%s/statistics/rx_missed_errors", name);
 	if (n->pci)
 		gt_fs_list(fs, irqs, &n->irqs);
-	if (n->pci && (pr_is_fast(n) || gt_starts_with(name, "ib")))
-		n->read_request = read_request(fs, n->pci);
 	pr_read_ethtool(fs, n);
 	h->n_net++;
 }
@@ -218,6 +217,73 @@ static void name_ports(struct pr_host *h)
 		h->net[i].shown = name ? pr_keep(h, name) : h->net[i].name;
 	}
 }
+
+/* ---- device control words of network cards ---------------------------------------------------------------------- */
+
+static struct pr_pci *find_device(struct pr_host *h, const char *address)
+{
+	for (size_t i = 0; i < h->n_pci; i++)
+		if (!strcmp(h->pci[i].address, address))
+			return &h->pci[i];
+	return NULL;
+}
+
+/* A virtual function has no word of its own, and a virtual machine sees an imitated one (Linux: bd4ba605c4a9). */
+static void take_control(struct gt_fsroot *fs, struct pr_host *h, const char *address)
+{
+	struct pr_pci *d = find_device(h, address);
+
+	if (d)
+		d->device_control = d->virtual_function || h->virt.state == PR_PRESENT ? (struct pr_num){ PR_ABSENT, 0 } :
+											 read_control(fs, address);
+}
+
+/* A capture has the words as the fact "device_control", because the configuration space also contains serial numbers. */
+static void take_control_fact(struct pr_host *h, char *text)
+{
+	gt_each_line(line, text) {
+		char address[32], value[16];
+		struct pr_pci *d;
+		uint64_t v;
+
+		if (sscanf(line, "%31s %15s", address, value) != 2 || !(d = find_device(h, address)))
+			continue;
+		d->device_control = gt_parse_hex(value, &v) >= 0 && v <= UINT16_MAX ? pr_value((int64_t)v) :
+				    (struct pr_num){ !strcmp(value, "unreadable") ? PR_UNREADABLE : PR_BROKEN, 0 };
+	}
+}
+
+static void read_controls(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *fact = NULL;
+
+	if (gt_fs_fact(fs, "device_control", &fact, NULL) >= 0) {
+		take_control_fact(h, fact);
+		return;
+	}
+	for (size_t i = 0; i < h->n_net; i++)
+		if (h->net[i].pci && (pr_is_fast(&h->net[i]) || gt_starts_with(h->net[i].name, "ib")))
+			take_control(fs, h, h->net[i].pci);
+	for (size_t i = 0; i < h->rdma_pci.n; i++)
+		take_control(fs, h, h->rdma_pci.v[i]);
+}
+
+char *pr_device_control_fact(const struct pr_host *h)
+{
+	gt_auto_buf b = { 0 };
+
+	for (size_t i = 0; i < h->n_pci; i++) {
+		struct pr_num control = h->pci[i].device_control;
+
+		if (pr_has(control))
+			gt_buf_printf(&b, "%s %04x\n", h->pci[i].address, (unsigned)control.v);
+		else if (control.state == PR_UNREADABLE)
+			gt_buf_printf(&b, "%s unreadable\n", h->pci[i].address);
+	}
+	return b.len ? gt_buf_take(&b) : NULL;
+}
+
+/* ---- all devices -------------------------------------------------------------------------------------------------- */
 
 void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)
 {
@@ -249,6 +315,7 @@ void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)
 			gt_strv_add(&h->rdma_pci, pci ? pci : "");
 		}
 	}
+	read_controls(fs, h);
 }
 
 /* ---- InfiniBand and RoCE --------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ring buffers, queues and flow control of network cards. They are queried through sockets, so a captured host has the
- * results of all cards as the fact "ethtool": a line for rings and queues, and one for priority flow control (PFC). */
+/* Ring buffers, queues, interrupt moderation and flow control of network cards. They are queried through sockets, so a captured
+ * host has the results of all cards as the fact "ethtool": a line for rings and queues, one for interrupt moderation, and one
+ * for priority flow control (PFC). */
 #include <linux/dcbnl.h>
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
@@ -94,6 +95,7 @@ static void query_card(struct pr_net *n)
 {
 	struct ethtool_ringparam ring = { .cmd = ETHTOOL_GRINGPARAM };
 	struct ethtool_channels ch = { .cmd = ETHTOOL_GCHANNELS };
+	struct ethtool_coalesce co = { .cmd = ETHTOOL_GCOALESCE };
 	gt_autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -101,6 +103,10 @@ static void query_card(struct pr_net *n)
 	if (query(fd, n->name, &ring)) {
 		n->rx_ring = positive(ring.rx_pending);
 		n->rx_ring_max = positive(ring.rx_max_pending);
+	}
+	if (query(fd, n->name, &co)) {
+		n->adaptive_rx = pr_value(co.use_adaptive_rx_coalesce != 0);
+		n->rx_usecs = pr_value(co.rx_coalesce_usecs);
 	}
 	if (pr_is_fast(n))
 		query_pfc(n);
@@ -124,6 +130,10 @@ static void read_fact(struct gt_fsroot *fs, struct pr_net *n)
 			continue;
 		if (sscanf(line + len, " pfc %x", &v[0]) == 1 && v[0] <= 0xff)
 			n->pfc = pr_value(v[0]);
+		if (sscanf(line + len, " adaptive-rx %u usecs %u", &v[0], &v[1]) == 2) {
+			n->adaptive_rx = pr_value(v[0] != 0);
+			n->rx_usecs = pr_value(v[1]);
+		}
 		if (sscanf(line + len, " ring %u of %u queues %u of %u", &v[0], &v[1], &v[2], &v[3]) != 4)
 			continue;
 		n->rx_ring = positive(v[0]);
@@ -136,6 +146,7 @@ static void read_fact(struct gt_fsroot *fs, struct pr_net *n)
 void pr_read_ethtool(struct gt_fsroot *fs, struct pr_net *n)
 {
 	n->rx_ring.state = n->rx_ring_max.state = n->channels.state = n->channels_max.state = n->pfc.state = PR_UNKNOWN;
+	n->adaptive_rx.state = n->rx_usecs.state = PR_UNKNOWN;
 	if (gt_fs_is_live(fs))
 		query_card(n);
 	else
@@ -152,6 +163,8 @@ char *pr_ethtool_fact(const struct pr_host *h)
 		if (pr_has(n->rx_ring) || pr_has(n->channels))
 			gt_buf_printf(&b, "%s ring %ld of %ld queues %ld of %ld\n", n->name, pr_or(n->rx_ring, 0),
 				      pr_or(n->rx_ring_max, 0), pr_or(n->channels, 0), pr_or(n->channels_max, 0));
+		if (pr_has(n->adaptive_rx))
+			gt_buf_printf(&b, "%s adaptive-rx %ld usecs %ld\n", n->name, n->adaptive_rx.v, n->rx_usecs.v);
 		if (pr_has(n->pfc))
 			gt_buf_printf(&b, "%s pfc %02x\n", n->name, (unsigned)n->pfc.v);
 	}

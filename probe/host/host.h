@@ -44,6 +44,7 @@ struct pr_pci {
 	struct pr_str local_cpulist, link_speed, max_link_speed, parent_max_speed;
 	struct pr_num link_width, max_link_width, parent_max_width;
 	struct pr_num bar1_bytes; /* size of the second memory window (BAR1), which maps the GPU's memory */
+	struct pr_num device_control; /* PCI Express device control word of a fast network card; unreadable: needs root */
 	struct pr_num iommu_group; /* the IOMMU cannot distinguish the devices of one group */
 	bool virtual_function; /* SR-IOV virtual function, whose physical function is also on this host */
 	const char *path; /* path in /sys/devices, which determines the path between two devices */
@@ -121,8 +122,8 @@ struct pr_net {
 	struct pr_str driver;
 	struct pr_num flags; /* the kernel's interface flags; bit 0: switched on */
 	struct pr_num rx_ring, rx_ring_max, channels, channels_max; /* values that ethtool -g and -l report */
+	struct pr_num adaptive_rx, rx_usecs; /* values that ethtool -c reports; adaptive_rx: 1 on, 0 off or not supported */
 	struct pr_num pfc; /* mask of the priorities with priority flow control; unknown: the driver does not report it */
-	struct pr_num read_request; /* maximum bytes of one memory read by a fast port; unreadable: needs root */
 	struct gt_strv irqs; /* interrupt numbers */
 };
 

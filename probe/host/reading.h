@@ -54,6 +54,8 @@ bool pr_is_driver_package(const char *name);
 /* Compares Debian package versions in dpkg's order: <0, 0, >0. */
 int pr_deb_version_cmp(const char *a, const char *b);
 void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h);
+/* Returns the device control words of network cards as the fact "device_control"; NULL if none was read. The caller frees it. */
+char *pr_device_control_fact(const struct pr_host *h);
 void pr_find_contradictions(struct gt_fsroot *fs, struct pr_host *h); /* runs after the phases above */
 /* The reduced phases for a launcher (struct pr_discover_opts). */
 void pr_launch_cpu(struct gt_fsroot *fs, struct pr_host *h);

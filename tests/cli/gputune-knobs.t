@@ -84,10 +84,12 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     irq.balance                    irqbalance moves interrupts of very fast ports
     nic.rings                      receive rings of a network port are small
     nic.queues                     a fast network port has fewer queues than cores near it
+    nic.coalescing                 a fast network port does not moderate its interrupts
     nic.mtu                        a fast network port sends small frames
     nic.cloud                      a cloud instance has the slow network interface
     pcie.acs                       ACS redirects traffic between GPUs to the root complex
     pcie.read_request              the maximum read request of a fast network card is small
+    pcie.relaxed_order             a network card may not reorder its memory accesses
     nvme.io_timeout                the NVMe timeout is too short for EC2
     gpu.node                       the NUMA node of a GPU is unknown
     gpu.persistence                persistence mode is off

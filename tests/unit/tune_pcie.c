@@ -181,6 +181,54 @@ START_TEST(a_network_card_with_small_read_requests_is_reported)
 }
 END_TEST
 
+#define ABOVE_PORT "/sys/devices/pci0000:c0/0000:c0:01.0"
+
+/* Bit 4 is the permission. The kernel takes it away below root ports of Haswell (8086:2f02). */
+START_TEST(a_network_card_that_must_keep_the_order_is_reported)
+{
+	static const struct {
+		unsigned devctl;
+		size_t len;
+		enum tn_status status;
+		const char *reason, *port_device;
+	} cases[] = { { 5 << 12, CONFIG, TN_ADVICE, "eth9 must keep the order", "0x347a\n" },
+		      { 5 << 12 | PCI_EXP_DEVCTL_RELAX_EN, CONFIG, TN_ALREADY, "may use relaxed ordering", "0x347a\n" },
+		      { 5 << 12, CONFIG, TN_ALREADY, "a faulty root port forbids it", "0x2f02\n" },
+		      { 5 << 12, CONFIG, TN_ADVICE, "eth9 must keep the order", "0x2f0f\n" },
+		      { 5 << 12, 64, TN_NOT_APPLICABLE, "only root", "0x347a\n" } };
+
+	box_add_port(&b);
+	box_put(&b, ABOVE_PORT "/vendor", "0x8086\n");
+	box_put(&b, ABOVE_PORT "/class", "0x060400\n");
+	box_link(&b, "/sys/bus/pci/devices/0000:c0:01.0", "../../../devices/pci0000:c0/0000:c0:01.0");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto(tn_plan) *plan = NULL;
+
+		put_config(BOX_PORT, cases[i].devctl, 0, cases[i].len);
+		box_put(&b, ABOVE_PORT "/device", cases[i].port_device);
+		plan = box_plan(&b);
+		ck_assert_msg(box_item(plan, "pcie.relaxed_order", NULL)->status == cases[i].status, "case %zu", i);
+		ck_assert_ptr_nonnull(strstr(box_item(plan, "pcie.relaxed_order", NULL)->reason, cases[i].reason));
+	}
+}
+END_TEST
+
+/* SR-IOV: the word of a virtual function is zero. */
+START_TEST(a_virtual_function_is_not_judged_by_its_own_word)
+{
+	static const char *const tunables[] = { "pcie.read_request", "pcie.relaxed_order" };
+	gt_auto(tn_plan) *plan = NULL;
+
+	box_add_port(&b);
+	put_config(BOX_PORT, 0, 0, CONFIG);
+	box_link(&b, BOX_PORT "/physfn", "../0000:c1:00.1");
+	box_put(&b, ABOVE_PORT "/0000:c1:00.1/vendor", "0x15b3\n");
+	plan = box_plan(&b);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(tunables); i++)
+		ck_assert_int_eq(box_item(plan, tunables[i], NULL)->status, TN_NOT_APPLICABLE);
+}
+END_TEST
+
 /* A cyclic list of capabilities, one that points outside, an empty file. */
 START_TEST(a_hostile_configuration_space_ends)
 {
@@ -199,6 +247,7 @@ START_TEST(a_hostile_configuration_space_ends)
 	ck_assert_int_eq(box_item(circle, "pcie.read_request", NULL)->status, TN_NOT_APPLICABLE);
 	ck_assert_int_eq(box_item(outside, "pcie.read_request", NULL)->status, TN_NOT_APPLICABLE);
 	ck_assert_int_eq(box_item(empty, "pcie.read_request", NULL)->status, TN_NOT_APPLICABLE);
+	ck_assert_int_eq(box_item(circle, "pcie.relaxed_order", NULL)->status, TN_NOT_APPLICABLE);
 }
 END_TEST
 
@@ -239,6 +288,8 @@ TCase *tune_pcie_case(void)
 	tcase_add_test(t, switch_ports_that_do_not_redirect_are_fine_and_unreadable_ones_unknown);
 	tcase_add_test(t, the_acs_finding_equals_that_of_gpuprobe);
 	tcase_add_test(t, a_network_card_with_small_read_requests_is_reported);
+	tcase_add_test(t, a_network_card_that_must_keep_the_order_is_reported);
+	tcase_add_test(t, a_virtual_function_is_not_judged_by_its_own_word);
 	tcase_add_test(t, a_hostile_configuration_space_ends);
 	tcase_add_test(t, lines_for_the_boot_loader_add_and_never_replace);
 	return t;

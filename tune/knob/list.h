@@ -65,10 +65,12 @@
 	KNOB(irq_balance) \
 	KNOB(nic_rings) \
 	KNOB(nic_queues) \
+	KNOB(nic_coalescing) \
 	KNOB(nic_mtu) \
 	KNOB(nic_cloud) \
 	KNOB(acs) \
 	KNOB(read_request) \
+	KNOB(relaxed_ordering) \
 	KNOB(nvme_timeout) \
 	KNOB(gpu_node) \
 	KNOB(persistence) \

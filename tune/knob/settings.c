@@ -120,6 +120,8 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"ACS", "pcie.acs", NULL},
 	{"disable_acs_redir", "pcie.acs", NULL},
 	{"MaxReadReq", "pcie.read_request", NULL},
+	{"RlxdOrd", "pcie.relaxed_order", NULL},
+	{"PCI_WR_ORDERING", "pcie.relaxed_order", NULL},
 	{"ASPM", "pcie.aspm", NULL},
 	{"resizable-bar", NULL, "The firmware sets it. gpuprobe reports a BAR that is too small."},
 	/* disks */
@@ -154,7 +156,8 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"net.ipv4.conf.all.arp_ignore", "net.ipv4.arp_ignore", NULL},
 	{"ethtool -G", "nic.rings", NULL},
 	{"ethtool -L", "nic.queues", NULL},
-	{"ethtool -C", NULL, "Drivers adapt it to the load. Fixed values lose throughput or latency."},
+	{"ethtool -C", "nic.coalescing", NULL},
+	{"adaptive-rx", "nic.coalescing", NULL},
 	{"mtu", "nic.mtu", NULL},
 	{"firewall", NULL, SECURITY},
 	/* settings of a run */
