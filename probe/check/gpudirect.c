@@ -121,17 +121,6 @@ static enum known best_card(const struct pr_host *h, char *why, size_t size)
 	return best;
 }
 
-static bool has_efa(const struct pr_host *h)
-{
-	for (size_t i = next_card(h, 0); i < h->rdma.n; i = next_card(h, i + 1)) {
-		const struct pr_pci *d = find_pci(h, h->rdma_pci.v[i]);
-
-		if (d->driver.v && !strcmp(d->driver.v, "efa"))
-			return true;
-	}
-	return false;
-}
-
 /* Returns whether the GPUs and the network cards can share memory by DMA-BUF; sets the reason unless they can. */
 static enum known nvidia_dmabuf(const struct pr_host *h, char *why, size_t size)
 {
@@ -182,7 +171,7 @@ static void nvidia_access(const struct pr_context *c, struct pr_finding *f)
 	enum known dmabuf = nvidia_dmabuf(h, why, sizeof(why));
 
 	/* amzn-drivers, kernel/linux/efa/src/efa_p2p.c */
-	if (dmabuf == MISSING && has_efa(h)) {
+	if (dmabuf == MISSING && pr_has_efa(h)) {
 		dmabuf = UNCLEAR;
 		snprintf(why, sizeof(why), "Amazon's own EFA driver needs neither, and the kernel's driver has the same name");
 	}

@@ -81,6 +81,7 @@
 	CHECK(iommu) \
 	CHECK(p2p) \
 	CHECK(peermem) \
+	CHECK(efa_plugin) \
 	CHECK(rdma_distance) \
 	CHECK(rdma_state) \
 	CHECK(rdma_rate) \

@@ -16,6 +16,7 @@ static const char *const names[] = {
 	"LD_PRELOAD",
 	"NCCL_IB_DISABLE",
 	"NCCL_NET_GDR_LEVEL",
+	"NCCL_NET_PLUGIN",
 	"NCCL_P2P_DISABLE",
 	"NCCL_SHM_DISABLE",
 	"NCCL_SOCKET_IFNAME",

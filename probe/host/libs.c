@@ -11,7 +11,8 @@
 
 static const char *const sonames[] = { "libcuda.so.1",	  "libnvidia-ml.so.1", "libcudart.so.11.0", "libcudart.so.12",
 				       "libcudart.so.13", "libcudnn.so.8",     "libcudnn.so.9",	    "libnccl.so.2",
-				       "libcublas.so.11", "libcublas.so.12",   "libcublas.so.13" };
+				       "libcublas.so.11", "libcublas.so.12",   "libcublas.so.13",   "libnccl-net.so",
+				       "libnccl-net-ofi.so", "libnccl-net-aws-ofi.so" };
 
 /* The default directories of Debian's loader. other_dirs is in common use, but no loader searches it by default. */
 static const char *const default_dirs[] = { "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
@@ -20,7 +21,10 @@ static const char *const other_dirs[] = {
 	"/usr/local/nvidia/lib64", "/usr/local/cuda/compat", "/usr/local/cuda/lib64",
 	"/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/aarch64-linux-gnu/nvidia/current",
 	/* Jetson's JetPack 6 and 5 */
-	"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra", "/usr/lib/wsl/lib", "/usr/local/lib"};
+	"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra", "/usr/lib/wsl/lib", "/usr/local/lib",
+	/* aws-ofi-nccl: of Amazon's installer, of NVIDIA's containers, of older instructions */
+	"/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib64", "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu",
+	"/opt/amazon/ofi-nccl/lib/aarch64-linux-gnu", "/opt/amazon/aws-ofi-nccl/lib", "/opt/aws-ofi-nccl/lib"};
 
 struct libs {
 	struct gt_fsroot *fs;

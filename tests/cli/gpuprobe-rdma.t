@@ -37,6 +37,7 @@ Ports of InfiniBand and RoCE cards are compared with those of the same model. On
   8
   $ gpuprobe --root $FIXTURES/ib-8rail.host -v | grep '^rdma'
   rdma.peermem         pass   GPUs and network cards share memory by DMA-BUF
+  rdma.efa-plugin      skip   no EFA device
   rdma.distance        pass   0 of 8 GPUs have a network card below the same PCIe switch. For the
   rdma.port-state      pass   8 of 8 ports are active, and no port is down where those of the same
   rdma.rate            pass   active ports of the same model run at the same rate
