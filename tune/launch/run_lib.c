@@ -167,7 +167,8 @@ const struct tn_launch_setting tn_launch_blas = {
 	       "update-alternatives --config libblas.so.3-x86_64-linux-gnu. Without root, unpack the package, and gputune run "
 	       "uses it: apt-get download libopenblas0-openmp; dpkg -x libopenblas0-openmp_*.deb "
 	       "~/.local/share/gputune/openblas. The OpenBLAS in wheels of NumPy and SciPy cannot be used, because its "
-	       "functions are renamed (scipy_sgemm_64_).",
+	       "functions are renamed (scipy_sgemm_64_). Nor can the MKL of the package mkl on PyPI: it lacks libmkl_gf_lp64, so "
+	       "functions with complex results (zdotc) return them to other places than Debian's programs expect.",
 	.hazard = "Programs that call BLAS from several threads of their own and never use OpenMP can become slower.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
