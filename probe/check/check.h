@@ -64,6 +64,9 @@ char *pr_remove_word_lines(const struct pr_host *h, const char *begin);
 bool pr_without_gpu(const struct pr_context *c, struct pr_finding *f);
 /* Returns whether the host has an Instinct GPU of AMD from MI200 on. */
 bool pr_has_instinct(const struct pr_host *h);
+/* Returns the value of an NCCL variable, and its origin ("in the environment"); NULL: not set. The environment overrides
+ * /etc/nccl.conf. The caller frees it. */
+char *pr_nccl_setting(const struct pr_host *h, const char *name, const char **from);
 /* Returns whether the host has an Elastic Fabric Adapter of Amazon with its driver. */
 bool pr_has_efa(const struct pr_host *h);
 /* Returns whether the kernel manages the memory of the GPUs as NUMA nodes, so that any program may use it (Grace). */

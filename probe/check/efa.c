@@ -85,9 +85,12 @@ static void not_loaded(const struct pr_host *h, const char *name, struct pr_find
 
 static void efa_plugin(const struct pr_context *c, struct pr_finding *f)
 {
-	const char *setting = pr_getenv(c->host, "NCCL_NET_PLUGIN"), *name = name_for(setting);
-	const struct pr_lib *loaded = name ? pr_loaded_lib(c->host, name) : NULL;
+	const char *from, *name;
+	gt_autofree char *setting = pr_nccl_setting(c->host, "NCCL_NET_PLUGIN", &from);
+	const struct pr_lib *loaded;
 
+	name = name_for(setting);
+	loaded = name ? pr_loaded_lib(c->host, name) : NULL;
 	if (!pr_has_efa(c->host))
 		pr_set(f, PR_SKIP, "no EFA device");
 	else if (pr_without_gpu(c, f))
@@ -95,9 +98,9 @@ static void efa_plugin(const struct pr_context *c, struct pr_finding *f)
 	else if (!has_nccl(c->host))
 		pr_set(f, PR_SKIP, "no NCCL and no PyTorch here; an image of a container needs the plug-in for EFA itself");
 	else if (!name && !strcmp(setting, "none"))
-		pr_set(f, PR_WARN, "NCCL_NET_PLUGIN=none disables the plug-in for EFA: NCCL uses TCP between hosts");
+		pr_set(f, PR_WARN, "NCCL_NET_PLUGIN=none %s disables the plug-in for EFA: NCCL uses TCP between hosts", from);
 	else if (!name)
-		pr_set(f, PR_NOT_KNOWN, "NCCL_NET_PLUGIN=%.60s is no name of the plug-in for EFA", setting);
+		pr_set(f, PR_NOT_KNOWN, "NCCL_NET_PLUGIN=%.60s %s is no name of the plug-in for EFA", setting, from);
 	else if (!loaded)
 		not_loaded(c->host, name, f);
 	else if (is_plugin(loaded))

@@ -303,13 +303,12 @@ static char *conf_value(const char *conf, const char *name)
 	return NULL;
 }
 
-/* Returns the value of NCCL_NET_GDR_LEVEL, and its origin in from; NULL: not set. The environment overrides the file. */
-static char *gdr_level(const struct pr_host *h, const char **from)
+char *pr_nccl_setting(const struct pr_host *h, const char *name, const char **from)
 {
-	const char *value = pr_getenv(h, "NCCL_NET_GDR_LEVEL");
+	const char *value = pr_getenv(h, name);
 
 	*from = value ? "in the environment" : "in /etc/nccl.conf";
-	return value ? gt_xstrdup(value) : conf_value(h->nccl_conf.v, "NCCL_NET_GDR_LEVEL");
+	return value ? gt_xstrdup(value) : conf_value(h->nccl_conf.v, name);
 }
 
 static bool has_active_card(const struct pr_host *h)
@@ -324,7 +323,7 @@ static bool has_active_card(const struct pr_host *h)
 static void judge_distance(const struct pr_host *h, struct pr_finding *f, size_t near, size_t n, int worst)
 {
 	const char *from;
-	gt_autofree char *value = gdr_level(h, &from);
+	gt_autofree char *value = pr_nccl_setting(h, "NCCL_NET_GDR_LEVEL", &from);
 	char within[120] = "below the same PCIe switch", ignored[120] = "";
 
 	if (value && level_rank(value) < 0)
@@ -347,7 +346,7 @@ static void judge_distance(const struct pr_host *h, struct pr_finding *f, size_t
 static int most_distant(const struct pr_host *h)
 {
 	const char *from;
-	gt_autofree char *value = gdr_level(h, &from);
+	gt_autofree char *value = pr_nccl_setting(h, "NCCL_NET_GDR_LEVEL", &from);
 	int rank = value ? level_rank(value) : -1;
 
 	return rank < 0 ? PXB : rank;

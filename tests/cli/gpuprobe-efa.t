@@ -1,7 +1,7 @@
 NCCL finds the plug-in for EFA by its name and the directories of the loader.
 
   $ finding() { gpuprobe --root $FIXTURES/$1.host -v | grep -A1 "^$2 "; }
-  $ for host in efa-without-nccl efa-without-plugin efa-plugin-not-found efa-plugin-by-path efa-plugin efa-plugin-named efa-plugin-off efa-other-plugin; do
+  $ for host in efa-without-nccl efa-without-plugin efa-plugin-not-found efa-plugin-by-path efa-plugin efa-plugin-named efa-plugin-off efa-plugin-off-by-file efa-other-plugin; do
   >   echo "$host:"; finding $host rdma.efa-plugin
   > done
   efa-without-nccl:
@@ -23,8 +23,11 @@ NCCL finds the plug-in for EFA by its name and the directories of the loader.
   rdma.efa-plugin      pass   NCCL loads the plug-in for EFA,
                               /opt/amazon/ofi-nccl/lib/x86_64-linux-gnu/libnccl-net-ofi.so
   efa-plugin-off:
-  rdma.efa-plugin      warn   NCCL_NET_PLUGIN=none disables the plug-in for EFA: NCCL uses TCP between
-                              hosts
+  rdma.efa-plugin      warn   NCCL_NET_PLUGIN=none in the environment disables the plug-in for EFA:
+                              NCCL uses TCP between hosts
+  efa-plugin-off-by-file:
+  rdma.efa-plugin      warn   NCCL_NET_PLUGIN=none in /etc/nccl.conf disables the plug-in for EFA:
+                              NCCL uses TCP between hosts
   efa-other-plugin:
   rdma.efa-plugin      unknown NCCL loads /usr/lib/x86_64-linux-gnu/libnccl-net.so, and it is unknown
                                whether that is the plug-in for EFA
