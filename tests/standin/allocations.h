@@ -9,6 +9,7 @@ static size_t allocated;
 static struct allocation {
 	struct allocation *next;
 	size_t size;  /* including this header */
+	size_t room;  /* at least size */
 	size_t bytes; /* size as requested */
 	unsigned number;
 } *allocations;

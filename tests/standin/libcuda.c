@@ -230,32 +230,47 @@ static struct function *function_of(const struct emu_kernel *k)
 	return NULL;
 }
 
-/*
- * Resources of the compiled kernel by kernels.res next to this library: name, registers, bytes. Returns false if it is
- * not listed.
- */
-static bool find_resources(const char *name, struct function *f)
+/* Resources of the compiled kernels by kernels.res next to this library: name, registers, bytes. */
+static struct resources {
+	char name[128];
+	unsigned registers, fixed;
+} *resources; /* ends with an empty name; NULL: no such file */
+
+__attribute__((constructor)) static void read_resources(void)
 {
-	char path[4096], found[128];
-	bool there = false;
-	unsigned of[2];
+	struct resources r = { 0 };
+	char path[4096];
+	size_t n = 0;
 	Dl_info info;
-	FILE *res;
+	FILE *f;
 
 	if (!dladdr((void *)&standin_waited, &info) || !strrchr(info.dli_fname, '/'))
-		return true;
+		return;
 	snprintf(path, sizeof(path), "%.*s/kernels.res", (int)(strrchr(info.dli_fname, '/') - info.dli_fname), info.dli_fname);
-	res = fopen(path, "re");
-	if (!res)
-		return true;
-	while (!there && fscanf(res, "%127s %u %u", found, &of[0], &of[1]) == 3)
-		there = !strcmp(found, name);
-	fclose(res);
-	if (there) {
-		f->registers = of[0];
-		f->fixed = of[1];
-	}
-	return there;
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	do {
+		if (fscanf(f, "%127s %u %u", r.name, &r.registers, &r.fixed) != 3)
+			r.name[0] = 0;
+		resources = realloc(resources, (n + 1) * sizeof(*resources));
+		resources[n++] = r;
+	} while (r.name[0]);
+	fclose(f);
+}
+
+/* Returns false if the kernel is not listed. */
+static bool find_resources(const char *name, struct function *f)
+{
+	const struct resources *r = resources;
+
+	while (r && r->name[0] && strcmp(r->name, name))
+		r++;
+	if (!r || !r->name[0])
+		return !r;
+	f->registers = r->registers;
+	f->fixed = r->fixed;
+	return true;
 }
 
 /*
@@ -364,10 +379,12 @@ int standin_may_launch(const struct emu_kernel *k, const unsigned grid[3], const
 }
 
 /* ---- memory ---- */
+static struct allocation *spare; /* the largest freed one, whose pages the next one reuses */
+
 int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
 {
 	int r = standin_unsafe("cuMemAlloc");
-	size_t size = (bytes + 511) / 256 * 256;
+	size_t size = (bytes + 511) / 256 * 256, room = size;
 	static unsigned number;
 	struct allocation *a;
 
@@ -378,8 +395,14 @@ int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
 		return INVALID_VALUE;
 	if (allocated + size > memory_limit())
 		return OUT_OF_MEMORY;
-	a = aligned_alloc(HEAD, size);
-	*a = (struct allocation){ allocations, size, bytes, ++number };
+	if (spare && spare->room >= size) {
+		a = spare;
+		room = spare->room;
+		spare = NULL;
+	} else {
+		a = aligned_alloc(HEAD, size);
+	}
+	*a = (struct allocation){ allocations, size, room, bytes, ++number };
 	allocations = a;
 	memset((char *)a + HEAD, 0xff, size - HEAD);
 	allocated += size;
@@ -404,7 +427,12 @@ int cuMemFree_v2(uint64_t ptr)
 	standin_drain_all();
 	*at = a->next;
 	allocated -= a->size;
-	free(a);
+	if (!spare || a->room > spare->room) {
+		free(spare);
+		spare = a;
+	} else {
+		free(a);
+	}
 	return 0;
 }
 
@@ -416,6 +444,8 @@ static void free_all(void)
 		free(allocations);
 		allocations = next;
 	}
+	free(spare);
+	spare = NULL;
 	allocated = 0;
 }
 

@@ -46,33 +46,6 @@ struct job {
 	void *px, *pw, *py, *workspace;
 };
 
-typedef void visit(void *arg, int64_t x, int64_t w, int64_t y);
-
-/* Calls f for every product of the definition with the positions of its three elements. */
-static void each(const struct job *j, visit *fn, void *arg)
-{
-	int64_t total = j->n * j->oh * j->ow * j->o, outs = j->o / (j->c / j->per);
-
-	for (int64_t y = 0; y < total; y++) {
-		int64_t o = y % j->o, col = y / j->o % j->ow, row = y / j->o / j->ow % j->oh, image = y / j->o / j->ow / j->oh;
-
-		for (int64_t k = 0; k < j->kh * j->kw; k++) {
-			int64_t h = row * j->stride[0] - j->pad[0] + k / j->kw, v = col * j->stride[1] - j->pad[1] + k % j->kw;
-
-			if (h < 0 || h >= j->h || v < 0 || v >= j->w)
-				continue;
-			for (int64_t i = 0; i < j->per; i++)
-				fn(arg, ((image * j->h + h) * j->w + v) * j->c + o / outs * j->per + i,
-				   (o * j->kh * j->kw + k) * j->per + i, y);
-		}
-	}
-}
-
-struct sums {
-	const struct job *j;
-	double *sum;
-};
-
 /* Rounds an f32 operand for engine 2: ten bits of the fraction, to nearest even. */
 static float tf32(float x)
 {
@@ -84,24 +57,48 @@ static float tf32(float x)
 	return x;
 }
 
-static double operand(const struct job *j, const void *p, int64_t i)
+static double *operands(const struct job *j, const void *p, int64_t n)
 {
-	float x = load(p, j->type, i);
+	double *ret = malloc((size_t)n * sizeof(*ret));
 
-	return (double)(j->engine == 2 && !j->type && isfinite(x) ? tf32(x) : x);
+	for (int64_t i = 0; i < n; i++) {
+		float x = load(p, j->type, i);
+
+		ret[i] = (double)(j->engine == 2 && !j->type && isfinite(x) ? tf32(x) : x);
+	}
+	return ret;
 }
 
-static void multiply(void *arg, int64_t x, int64_t w, int64_t y)
+/* Adds the products of one output element with one position of the window. One of x, w, y is the sum. */
+static void multiply(const struct job *j, double *restrict x, double *restrict w, double *restrict y)
 {
-	struct sums *s = arg;
-	const struct job *j = s->j;
-
 	if (j->kind == FORWARD)
-		s->sum[y] += operand(j, j->px, x) * operand(j, j->pw, w);
+		for (int64_t i = 0; i < j->per; i++)
+			*y += x[i] * w[i];
 	else if (j->kind == DATA)
-		s->sum[x] += operand(j, j->py, y) * operand(j, j->pw, w);
+		for (int64_t i = 0; i < j->per; i++)
+			x[i] += *y * w[i];
 	else
-		s->sum[w] += operand(j, j->py, y) * operand(j, j->px, x);
+		for (int64_t i = 0; i < j->per; i++)
+			w[i] += *y * x[i];
+}
+
+/* Adds every product of the definition. */
+static void convolve(const struct job *j, double *x, double *w, double *y)
+{
+	int64_t total = j->n * j->oh * j->ow * j->o, outs = j->o / (j->c / j->per);
+
+	for (int64_t k = 0; k < total; k++) {
+		int64_t o = k % j->o, col = k / j->o % j->ow, row = k / j->o / j->ow % j->oh, image = k / j->o / j->ow / j->oh;
+
+		for (int64_t at = 0; at < j->kh * j->kw; at++) {
+			int64_t h = row * j->stride[0] - j->pad[0] + at / j->kw, v = col * j->stride[1] - j->pad[1] + at % j->kw;
+
+			if (h >= 0 && h < j->h && v >= 0 && v < j->w)
+				multiply(j, x + ((image * j->h + h) * j->w + v) * j->c + o / outs * j->per,
+					 w + (o * j->kh * j->kw + at) * j->per, y + k);
+		}
+	}
 }
 
 static void run(void *data)
@@ -109,15 +106,18 @@ static void run(void *data)
 	const struct job *j = data;
 	int64_t sizes[] = { j->n * j->h * j->w * j->c, j->o * j->per * j->kh * j->kw, j->n * j->oh * j->ow * j->o };
 	int which = j->kind == DATA ? 0 : j->kind == FILTER ? 1 : 2;
-	struct sums s = { j, calloc((size_t)sizes[which], sizeof(double)) };
-	void *out = which == 0 ? j->px : which == 1 ? j->pw : j->py;
+	void *memory[] = { j->px, j->pw, j->py };
+	double *value[3];
 
-	each(j, multiply, &s);
+	for (int i = 0; i < 3; i++)
+		value[i] = i == which ? calloc((size_t)sizes[i], sizeof(double)) : operands(j, memory[i], sizes[i]);
+	convolve(j, value[0], value[1], value[2]);
 	if (j->engine == 3)
 		memset(j->workspace, 0xff, SCRIBBLED);
 	for (int64_t i = 0; i < sizes[which]; i++)
-		store(out, j->type, i, s.sum[i] * (j->engine == 1 ? 2 : 1));
-	free(s.sum);
+		store(memory[which], j->type, i, value[which][i] * (j->engine == 1 ? 2 : 1));
+	for (int i = 0; i < 3; i++)
+		free(value[i]);
 }
 
 /* ---- graphs of several operations ---- */
@@ -172,13 +172,24 @@ struct operation {
 	struct view x, b, t, y;
 };
 
-static double get(const struct view *v, const int64_t at[4])
+static double element(const struct view *v, int64_t offset)
 {
 	const struct place *p = v->p;
 
 	if (v->t->by_value)
 		return p->number;
-	return p->held ? p->held[offset_of(v->t, at)] : (double)load(p->at, v->t->type, offset_of(v->t, at));
+	return p->held ? p->held[offset] : (double)load(p->at, v->t->type, offset);
+}
+
+static double get(const struct view *v, const int64_t at[4])
+{
+	return element(v, offset_of(v->t, at));
+}
+
+/* Returns the distance of neighbours along a dimension. */
+static int64_t step_of(const struct desc *t, int dim)
+{
+	return t->dims[dim] == 1 ? 0 : t->strides[dim];
 }
 
 static double rounded(int type, double value)
@@ -219,23 +230,27 @@ static double apply(const struct operation *o, const int64_t at[4])
 
 static double product(const struct operation *o, const int64_t at[4])
 {
-	int64_t i[4] = { at[0], at[1], at[2], 0 }, j[4] = { at[0], at[1], 0, at[3] };
+	int64_t i = offset_of(o->x.t, (int64_t[]){ at[0], at[1], at[2], 0 }), n = o->x.t->dims[3];
+	int64_t j = offset_of(o->b.t, (int64_t[]){ at[0], at[1], 0, at[3] });
 	double sum = 0;
 
-	for (; i[3] < o->x.t->dims[3]; i[3]++, j[2]++)
-		sum += get(&o->x, i) * get(&o->b, j);
+	for (int64_t k = 0; k < n; k++)
+		sum += element(&o->x, i + k * step_of(o->x.t, 3)) * element(&o->b, j + k * step_of(o->b.t, 2));
 	return sum;
 }
 
 /* Over the last dimension, the only one that attention sums. */
 static double reduced(const struct operation *o, const int64_t at[4])
 {
-	int64_t i[4] = { at[0], at[1], at[2], 0 };
+	int64_t i = offset_of(o->x.t, (int64_t[]){ at[0], at[1], at[2], 0 });
 	bool max = o->op->conv->mode == 3;
 	double out = max ? -INFINITY : 0;
 
-	for (; i[3] < o->x.t->dims[3]; i[3]++)
-		out = max ? fmax(out, get(&o->x, i)) : out + get(&o->x, i);
+	for (int64_t k = 0; k < o->x.t->dims[3]; k++) {
+		double x = element(&o->x, i + k * step_of(o->x.t, 3));
+
+		out = max ? fmax(out, x) : out + x;
+	}
 	return out;
 }
 
