@@ -6,7 +6,6 @@
  */
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "probe/check/check.h"
 
@@ -146,42 +145,10 @@ static double total(const struct words *w)
 	return sum;
 }
 
-/* Words of error messages of any program, sorted. Messages that share only such words have different subjects. */
-static const char *const ordinary[] = {
-	"access", "and", "are", "argument", "available", "been", "call", "can", "cannot", "check", "code", "command",
-	"compile", "connection", "could", "denied", "device", "directory", "due", "error", "exception", "exit", "fail", "failed",
-	"fatal", "file", "for", "found", "from", "function", "has", "have", "header", "info", "initialization", "initialize",
-	"initialized", "input", "invalid", "killed", "line", "load", "loaded", "memory", "message", "missing", "module", "name",
-	"not", "object", "open", "operation", "out", "output", "path", "permission", "permitted", "previous", "process",
-	"python", "read", "reading", "refused", "request", "resource", "response", "run", "running", "runtime", "runtimeerror",
-	"shared", "start", "started", "state", "status", "such", "supported", "system", "the", "this", "time", "timed", "timeout",
-	"try", "type", "unable", "unavailable", "unknown", "user", "value", "version", "warning", "was", "while", "with", "write",
-	"you", "your",
-};
-
-static int by_text(const void *word, const void *element)
-{
-	return strcmp(word, *(const char *const *)element);
-}
-
-static bool names_subject(const char *w)
-{
-	return strlen(w) > 2 && w[strspn(w, "0123456789")] &&
-	       !bsearch(w, ordinary, GT_ARRAY_SIZE(ordinary), sizeof(*ordinary), by_text);
-}
-
 static bool has_word(const struct words *w, const char *word)
 {
 	for (size_t i = 0; i < w->n; i++)
 		if (!strcmp(w->w[i], word))
-			return true;
-	return false;
-}
-
-static bool share_subject(const struct words *text, const struct words *message)
-{
-	for (size_t i = 0; i < message->n; i++)
-		if (names_subject(message->w[i]) && has_word(text, message->w[i]))
 			return true;
 	return false;
 }
@@ -234,10 +201,8 @@ static struct rank rank(const struct vocabulary *v, const struct words *text, co
 	if (!m.common)
 		return r;
 	r.sure = is_sure(v, text, message, m.common);
-	if (!r.sure && m.common < ENOUGH && !(m.common >= RARE && m.common >= given))
-		return r;
-	if (!r.sure && !share_subject(text, message))
-		return r;
+	if (!r.sure && (text->unknown || (m.common < ENOUGH && !(m.common >= RARE && m.common >= given))))
+		return r; /* words of messages are a query; other text is a message that no check knows */
 	part = m.common / GT_MIN(all, given);
 	r.v = r.sure || part >= MOST_OF || m.run >= RUN ? m.common * part : 0;
 	return r;
