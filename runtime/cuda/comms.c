@@ -76,21 +76,18 @@ void rt_comms_arrive(struct rt_engine *e)
 		rt_comm_arrive(rt_nccl_group(e->nccl));
 	if (e->tensor)
 		rt_comm_arrive(rt_nccl_group(e->tensor));
-	rt_stages_arrive(e);
 }
 
-/* An abort in one communicator leaves collectives of the other one on the device. */
 int rt_comms_watch(struct rt_engine *e, double waited_s, struct gt_err *err)
 {
-	int r = e->nccl ? rt_nccl_watch(e->nccl, waited_s, err) : 0;
+	struct rt_nccl *all[2 + RT_STAGES_COMMS];
+	int n = rt_stages_list(e, all);
 
-	if (!r && e->tensor)
-		r = rt_nccl_watch(e->tensor, waited_s, err);
-	if (!r)
-		r = rt_stages_watch(e, waited_s, err);
-	if (r)
-		rt_comms_abort(e);
-	return r;
+	if (e->nccl)
+		all[n++] = e->nccl;
+	if (e->tensor)
+		all[n++] = e->tensor;
+	return rt_nccl_watch(all, n, waited_s, err);
 }
 
 /* ---- calls ---- */
@@ -121,7 +118,7 @@ int rt_comms_call(struct rt_engine *e, const struct rt_call *c, struct gt_err *e
 		r = rt_nccl_reduce_scatter(n, y, x, rt_shape_elements(&c->out[0]->shape), c->in[0]->dtype, e->stream, err);
 	if (r || !e->tuning)
 		return r;
-	rt_comms_arrive(e);
+	rt_comm_arrive(rt_nccl_group(n)); /* groups of other stages run other collectives */
 	return rt_engine_drain(e, err);
 }
 

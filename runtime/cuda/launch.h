@@ -235,7 +235,8 @@ int rt_engine_follow(struct rt_engine *e, cu_event event, cu_stream from, cu_str
 /*
  * comms.c: the communicators of the program's groups of ranks. rt_comms_norm_share() returns the factor of a parameter's
  * squares in the norm of all gradients, which is a sum over the tensor parallel ranks. rt_comms_arrive() announces that
- * this rank has enqueued its collectives. rt_comms_watch() is rt_nccl_watch() for all groups. rt_comms_count() counts
+ * this rank has enqueued its collectives; stages run ahead of each other and announce nothing. rt_comms_watch() is
+ * rt_nccl_watch() for all groups. rt_comms_count() counts
  * the collectives of the current shape; rt_comms_ran() adds those of a forward or backward pass to the report.
  */
 struct rt_comm *rt_comms_any(const struct rt_program *p); /* one of the groups; NULL: one rank */
@@ -260,8 +261,8 @@ uint64_t rt_stages_bytes(const struct rt_program *p);
 int rt_stages_allocate(struct rt_program *p, struct gt_err *err);
 void rt_stages_close(struct rt_engine *e);
 void rt_stages_abort(struct rt_engine *e);
-void rt_stages_arrive(struct rt_engine *e);
-int rt_stages_watch(struct rt_engine *e, double waited_s, struct gt_err *err);
+#define RT_STAGES_COMMS	5
+int rt_stages_list(const struct rt_engine *e, struct rt_nccl *ret[RT_STAGES_COMMS]); /* returns the number of communicators */
 int rt_stages_join(struct rt_engine *e, struct gt_err *err); /* makes the program's stream wait for all messages */
 struct rt_nccl *rt_stages_group(const struct rt_engine *e); /* all stages, or NULL */
 int rt_stages_call(struct rt_program *p, const struct rt_call *c, struct gt_err *err);

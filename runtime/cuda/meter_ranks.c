@@ -116,7 +116,7 @@ static int wait_for(struct rt_reduce_meter *m, struct gt_err *err)
 		if (code != CU_NOT_READY)
 			return check(m, code, "cuEventQuery", err);
 		if (gt_now_s() - checked > 1e-3) {
-			int r = rt_nccl_watch(m->nccl, gt_now_s() - t0, err);
+			int r = rt_nccl_watch(&m->nccl, 1, gt_now_s() - t0, err);
 
 			if (r)
 				return r;

@@ -115,7 +115,7 @@ static void nap(long ns)
 }
 
 /* Fails with NCCL's error. If a rank has ended, the message names the rank instead. */
-static int fail_status(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
+static int fail_status(const struct rt_nccl *n, int status, const char *what, struct gt_err *err)
 {
 	int r = fail(n, status, what, err);
 
@@ -130,39 +130,47 @@ static int fail_status(struct rt_nccl *n, int status, const char *what, struct g
 			break;
 		}
 	}
-	rt_nccl_abort(n);
 	return r;
 }
 
-static int late(struct rt_nccl *n, double waited_s, struct gt_err *err)
+/* A group may not know the missing rank that another group knows. */
+static int late(struct rt_nccl *const *n, int count, double waited_s, struct gt_err *err)
 {
-	int rank = rt_comm_missing_rank(n->group), r;
 	char buf[32];
 
-	if (rank >= 0)
-		r = gt_fail(err, ETIMEDOUT, "rank %d has not arrived for %.0f s", rank, waited_s);
-	else
-		r = gt_fail(err, ETIMEDOUT, "every rank has arrived, but NCCL %s made no progress for %.0f s: NCCL_DEBUG=INFO "
-					    "shows more",
-			    version(n, buf), waited_s);
-	rt_nccl_abort(n);
-	return r;
+	for (int i = 0; i < count; i++) {
+		int rank = rt_comm_missing_rank(n[i]->group);
+
+		if (rank >= 0)
+			return gt_fail(err, ETIMEDOUT, "rank %d has not arrived for %.0f s", rank, waited_s);
+	}
+	return gt_fail(err, ETIMEDOUT, "NCCL %s made no progress for %.0f s, and no missing rank is known: NCCL_DEBUG=INFO shows "
+				       "more", version(n[0], buf), waited_s);
 }
 
-int rt_nccl_watch(struct rt_nccl *n, double waited_s, struct gt_err *err)
+static int check_one(const struct rt_nccl *n, struct gt_err *err)
 {
 	int status = NCCL_OK, r = rt_comm_alive(n->group, err);
 
-	if (r) {
-		rt_nccl_abort(n);
+	if (r)
 		return r;
-	}
 	if (!n->comm)
 		return gt_fail(err, EIO, "an earlier failure ended NCCL's communicator of this rank");
 	n->api.async_error(n->comm, &status);
-	if (status != NCCL_OK && status != NCCL_IN_PROGRESS)
-		return fail_status(n, status, "a collective", err);
-	return waited_s > rt_comm_timeout(n->group) ? late(n, waited_s, err) : 0;
+	return status == NCCL_OK || status == NCCL_IN_PROGRESS ? 0 : fail_status(n, status, "a collective", err);
+}
+
+int rt_nccl_watch(struct rt_nccl *const *n, int count, double waited_s, struct gt_err *err)
+{
+	int r = 0;
+
+	for (int i = 0; !r && i < count; i++)
+		r = check_one(n[i], err);
+	if (!r && waited_s > rt_comm_timeout(n[0]->group))
+		r = late(n, count, waited_s, err);
+	for (int i = 0; r && i < count; i++)
+		rt_nccl_abort(n[i]);
+	return r;
 }
 
 int rt_nccl_settle(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
@@ -173,7 +181,7 @@ int rt_nccl_settle(struct rt_nccl *n, int status, const char *what, struct gt_er
 		if (n->api.async_error(n->comm, &status) != NCCL_OK || status != NCCL_IN_PROGRESS)
 			break;
 		if (gt_now_s() - checked > 1e-3) {
-			int r = rt_nccl_watch(n, gt_now_s() - t0, err);
+			int r = rt_nccl_watch(&n, 1, gt_now_s() - t0, err);
 
 			if (r)
 				return r;
@@ -181,7 +189,11 @@ int rt_nccl_settle(struct rt_nccl *n, int status, const char *what, struct gt_er
 		}
 		nap(10000);
 	}
-	return status == NCCL_OK ? 0 : fail_status(n, status, what, err);
+	if (status == NCCL_OK)
+		return 0;
+	status = fail_status(n, status, what, err);
+	rt_nccl_abort(n);
+	return status;
 }
 
 static int check(struct rt_nccl *n, int status, const char *what, struct gt_err *err)

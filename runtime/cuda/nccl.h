@@ -31,11 +31,11 @@ void rt_nccl_close(struct rt_nccl *n);
 void rt_nccl_abort(struct rt_nccl *n);
 int rt_nccl_version(const struct rt_nccl *n); /* 22809 is 2.28.9 */
 /*
- * Checks the ranks after waited_s seconds of waiting. -ECONNRESET: a rank ended. -ETIMEDOUT: a rank did not arrive
- * (rt_comm_set_timeout). -EIO: NCCL failed. The message names the rank. On an error the communicator is aborted, so
- * that collectives on the device end.
+ * Checks the ranks of these communicators after waited_s seconds of waiting. -ECONNRESET: a rank ended. -ETIMEDOUT: a rank
+ * did not arrive (rt_comm_set_timeout). -EIO: NCCL failed. The message names the rank if it is known. On an error the
+ * communicators are aborted, so that collectives on the device end. count: at least 1.
  */
-int rt_nccl_watch(struct rt_nccl *n, double waited_s, struct gt_err *err);
+int rt_nccl_watch(struct rt_nccl *const *n, int count, double waited_s, struct gt_err *err);
 struct rt_comm *rt_nccl_group(const struct rt_nccl *n);
 
 /* These calls only enqueue and may be captured. */

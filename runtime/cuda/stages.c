@@ -12,7 +12,7 @@
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
 
-#define LINKS	4 /* rt_nccl_open_neighbours() */
+#define LINKS	(RT_STAGES_COMMS - 1) /* rt_nccl_open_neighbours() */
 
 struct link {
 	struct rt_nccl *nccl;
@@ -165,20 +165,17 @@ void rt_stages_abort(struct rt_engine *e)
 			rt_nccl_abort(s->link[i].nccl);
 }
 
-void rt_stages_arrive(struct rt_engine *e)
+int rt_stages_list(const struct rt_engine *e, struct rt_nccl *ret[RT_STAGES_COMMS])
 {
-	if (e->stages)
-		rt_comm_arrive(rt_nccl_group(e->stages->all));
-}
+	const struct rt_stages *s = e->stages;
+	int n = 0;
 
-int rt_stages_watch(struct rt_engine *e, double waited_s, struct gt_err *err)
-{
-	struct rt_stages *s = e->stages;
-	int r = s ? rt_nccl_watch(s->all, waited_s, err) : 0;
-
-	for (int i = 0; !r && s && i < LINKS; i++)
-		r = s->link[i].nccl ? rt_nccl_watch(s->link[i].nccl, waited_s, err) : 0;
-	return r;
+	if (s)
+		ret[n++] = s->all;
+	for (int i = 0; s && i < LINKS; i++)
+		if (s->link[i].nccl)
+			ret[n++] = s->link[i].nccl;
+	return n;
 }
 
 int rt_stages_join(struct rt_engine *e, struct gt_err *err)
@@ -262,10 +259,7 @@ int rt_stages_call(struct rt_program *p, const struct rt_call *c, struct gt_err 
 		r = receive_tensor(p, c, l, err);
 	else
 		r = sum_with(p, c, err);
-	if (r || !e->tuning || c->op->collective == RT_SEND)
-		return r;
-	rt_comms_arrive(e);
-	return rt_engine_drain(e, err);
+	return r || !e->tuning || c->op->collective == RT_SEND ? r : rt_engine_drain(e, err);
 }
 
 static double sent_bytes(const struct rt_call *c)

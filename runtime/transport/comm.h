@@ -46,8 +46,10 @@ int rt_comm_alive(struct rt_comm *c, struct gt_err *err);
  * this interface.
  */
 void rt_comm_arrive(struct rt_comm *c);
-/* Returns the first rank that has reached fewer synchronisation points than this one, or has stopped polling. -1: none
- * known. */
+/*
+ * Returns a rank that other ranks wait for, by its number in the first group: a rank of any group that has not polled for half
+ * the time limit, or, in the first group, the rank that has reached the fewest synchronisation points. -1: none known.
+ */
 int rt_comm_missing_rank(struct rt_comm *c);
 
 /* Memory of the same size in every rank, for buffers of collectives. Collective. `base` is this rank's own memory. */

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -23,7 +22,6 @@
 #include "runtime/transport/transport.h"
 
 #define STAGES	16u
-#define QUIET_S	1.0 /* longest interval between two polls of a waiting rank */
 
 void rt_shm_ring(struct rt_comm *c)
 {
@@ -383,22 +381,48 @@ static void shm_arrive(struct rt_comm *c)
 	atomic_fetch_add(&c->shm->rank[c->rank].arrivals, 1);
 }
 
+/* Returns the rank of the first group that has not polled for the longest time, if that is half the time limit; or -1. */
+static int find_stopped(const struct rt_comm *root, double limit_s)
+{
+	int64_t oldest = (int64_t)((gt_now_s() - limit_s / 2) * 1e3);
+	int found = -1;
+
+	for (int i = 0; i < root->size; i++) {
+		int64_t at = atomic_load(&root->shm->rank[i].polled_ms);
+
+		if (i == root->rank || at >= oldest)
+			continue;
+		found = i;
+		oldest = at;
+	}
+	return found;
+}
+
+/* Returns the rank that reached the fewest synchronisation points, if they are fewer than those of this rank; or -1. */
+static int find_behind(const struct rt_comm *c)
+{
+	uint32_t own = atomic_load(&c->shm->rank[c->rank].arrivals);
+	int32_t least = 0;
+	int found = -1;
+
+	for (int i = 0; i < c->size; i++) {
+		int32_t ahead = (int32_t)(atomic_load(&c->shm->rank[i].arrivals) - own);
+
+		found = ahead < least ? i : found;
+		least = GT_MIN(least, ahead);
+	}
+	return found;
+}
+
+/* A rank of a part of the ranks that is behind and polls may wait for a rank outside of that part, so it is not named. */
 static int shm_missing_rank(struct rt_comm *c)
 {
-	int64_t oldest = (int64_t)((gt_now_s() - fmin(QUIET_S, c->timeout_s / 4)) * 1e3);
-	int late = -1;
-	uint32_t own = atomic_load(&c->shm->rank[c->rank].arrivals);
+	const struct rt_comm *root = rt_comm_root(c);
+	int rank = find_stopped(root, c->timeout_s);
 
-	for (int i = 0; i < c->size; i++)
-		if ((int32_t)(atomic_load(&c->shm->rank[i].arrivals) - own) < 0)
-			return c->world[i];
-	for (int i = 0; i < c->size; i++) {
-		int64_t at = atomic_load(&c->shm->rank[i].polled_ms);
-
-		late = i != c->rank && at < oldest ? i : late;
-		oldest = GT_MIN(oldest, at);
-	}
-	return late < 0 ? -1 : c->world[late];
+	if (rank < 0 && !c->root)
+		rank = find_behind(c);
+	return rank < 0 ? -1 : root->world[rank];
 }
 
 const struct rt_transport rt_transport_shm = {

@@ -5,8 +5,8 @@
  * call, as the library may.
  *
  * STANDIN_NCCL_VERSION=N sets another version. STANDIN_NCCL_FAIL=RANK:HOW:N makes that rank die (kill), stop forever
- * (hang), or get CODE as its asynchronous error (a number), before its Nth collective on the device; "init" as N: while
- * it joins.
+ * (hang; stuck: only its device), or get CODE as its asynchronous error (a number), before its Nth collective on the device;
+ * "init" as N: while it joins.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -58,6 +58,7 @@ struct comm {
 	atomic_bool aborted;
 	int busy, entered, joining_round; /* calls of ncclCommGetAsyncError that still report busy */
 	int async;			  /* error */
+	bool stuck;			  /* no collective completes */
 	long collectives;
 	atomic_int captured; /* number of this communicator's collectives in graphs */
 	bool finalizing;
@@ -124,6 +125,7 @@ static void misbehave(struct comm *c, long n)
 		raise(SIGKILL);
 	while (!strcmp(how, "hang"))
 		pause();
+	c->stuck = !strcmp(how, "stuck");
 	c->async = atoi(how);
 }
 
@@ -374,8 +376,10 @@ static int collective(void *data)
 
 	if (c->aborted)
 		return 1;
-	if (o->stage == 0 && o->at == 0)
+	if (o->stage == 0 && o->at == 0 && !c->stuck)
 		misbehave(c, ++c->collectives);
+	if (c->stuck)
+		return 0;
 	while (o->at < o->bytes) {
 		size_t n = share(o);
 
@@ -407,8 +411,10 @@ static int pair(void *data)
 
 	if (c->aborted)
 		return 1;
-	if (!o->stage++)
+	if (!o->stage++ && !c->stuck)
 		misbehave(c, ++c->collectives);
+	if (c->stuck)
+		return 0;
 	for (size_t n; o->x && o->sent < o->bytes && to->sent == to->received; o->sent += n) {
 		n = o->bytes - o->sent < BOX ? o->bytes - o->sent : BOX;
 		memcpy(to->data, o->x + o->sent, n);

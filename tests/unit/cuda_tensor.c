@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor parallel ranks and stages of a pipeline on devices compute the gradients and losses of one rank. */
+/*
+ * Tensor parallel ranks and stages of a pipeline on devices compute the gradients and losses of one rank. The message of a
+ * rank that waits for another one names the missing rank, or none.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "lib/util.h"
+#include "runtime/transport/comm.h"
 #include "tests/unit/check_cuda.h"
 #include "tests/unit/split_case.h"
 
@@ -43,9 +48,80 @@ START_TEST(split_models_train_like_one_rank)
 }
 END_TEST
 
+/* ---- missing ranks ---- */
+
+/* Before its third batch, `victim` stops, or its device stops in a collective (STANDIN_NCCL_FAIL). Only `waits` has a short
+ * time limit, so its message is the first. */
+static const struct missing {
+	int size[RT_DIMS], victim, waits;
+	const char *fail, *says;
+} missing[] = {
+	{ { 1, 1, 3 }, 2, 1, NULL, ": rank 2 has not arrived for 6 s" },
+	{ { 2, 2, 1 }, 1, 0, NULL, ": rank 1 has not arrived for 6 s" },
+	{ { 2, 1, 2 }, 3, 0, NULL, ": rank 3 has not arrived for 6 s" },
+	{ { 1, 1, 3 }, 2, 1, "1:stuck:6", ": NCCL 2.22.3 made no progress for 6 s, and no missing rank is known" },
+};
+
+static int compile_split(const struct rt_mesh *m, struct rt_options o, struct rt_graph *g, struct rt_program **ret,
+			 struct gt_err *err)
+{
+	o.ranks.comm = m->group[RT_DIM_DATA];
+	o.ranks.tensor = m->group[RT_DIM_TENSOR];
+	o.pipeline.comm = m->group[RT_DIM_PIPELINE];
+	return rt_compile(g, split_declare(g, GPT, SPLIT_BATCH / m->size[RT_DIM_DATA]), &o, ret, err);
+}
+
+static int train_until_lost(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	int32_t x[SPLIT_BATCH * SPLIT_LEN], y[SPLIT_BATCH * SPLIT_LEN];
+	const struct missing *t = arg;
+	rt_auto_mesh m = { 0 }; /* freed after the program */
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	bool victim = rt_comm_rank(c) == t->victim;
+	int r;
+
+	rt_comm_set_timeout(c, rt_comm_rank(c) == t->waits ? 6 : 120);
+	if (victim && t->fail)
+		setenv("STANDIN_NCCL_FAIL", t->fail, 1);
+	r = rt_mesh_open(c, t->size, &m, err);
+	if (!r)
+		r = compile_split(&m, (struct rt_options){ ON_CUDA, .accum = 4, .threads = 1 }, g, &p, err);
+	for (int i = 0; !r && i < 12; i++) {
+		struct rt_metrics got;
+
+		while (victim && !t->fail && i == 2)
+			pause();
+		split_draw(g, (uint64_t)i, 0, SPLIT_BATCH / t->size[RT_DIM_DATA], (void *[]){ x, y });
+		r = rt_step(p, (const void *[]){ x, y }, &got, err);
+	}
+	return r ? r : rt_wait(p, err);
+}
+
+START_TEST(a_missing_rank_of_a_split_is_named_if_it_is_known)
+{
+	gt_autofree char *name = gt_xasprintf("missing%d", _i), *waits = gt_xasprintf("rank %d", missing[_i].waits);
+	struct result r = run_with(name, "STANDIN_DEVICES=4 STANDIN_SMS=1", STANDIN_DIR);
+
+	ck_assert_msg(gt_starts_with(r.out, waits) && strstr(r.out, missing[_i].says), "%s", r.out);
+}
+END_TEST
+
 void add_tensor_tests(TCase *tc)
 {
 	tcase_add_loop_test(tc, split_models_train_like_one_rank, 0, GT_ARRAY_SIZE(splits));
+	tcase_add_loop_test(tc, a_missing_rank_of_a_split_is_named_if_it_is_known, 0, GT_ARRAY_SIZE(missing));
+}
+
+static int run_and_tell(int ranks, rt_rank_main *fn, const void *arg)
+{
+	struct rt_group group = { .ranks = ranks };
+	struct gt_err err = { 0 };
+	int r = rt_group_run(&group, fn, (void *)(uintptr_t)arg, &err);
+
+	puts(r ? err.msg : group.answer ? group.answer : "all ranks have ended");
+	free(group.answer);
+	return r != 0;
 }
 
 int child_tensor(const char *what)
@@ -53,6 +129,11 @@ int child_tensor(const char *what)
 	struct gt_err err = { 0 };
 	int r;
 
+	if (gt_starts_with(what, "missing")) {
+		const struct missing *t = &missing[atoi(what + 7)];
+
+		return run_and_tell(t->size[0] * t->size[1] * t->size[2], train_until_lost, t);
+	}
 	if (strncmp(what, "split", 5) != 0)
 		return -1;
 	r = split_trains_like_one_rank(splits[atoi(what + 5)], &err);
