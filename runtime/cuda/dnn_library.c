@@ -315,7 +315,7 @@ int rt_dnn_do(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack *a, 
 		return r;
 	if (c->chosen == -1) {
 		c->chosen = 0;
-		d->guessed++;
+		c->from_disk ? d->cached++ : d->guessed++;
 	}
 	if (c->chosen == DNN_RIVAL)
 		return 1;

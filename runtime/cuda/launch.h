@@ -291,11 +291,19 @@ static inline bool rt_engine_has_ranks(const struct rt_engine *e)
 	return e->nccl || e->tensor || e->stages;
 }
 
-/* Returns whether algorithms of products are chosen by timing now. Tensor parallel ranks take the library's first choice:
- * they all compute the layers that are not split, and must get the same bits. */
+/*
+ * Returns whether algorithms are chosen by timing, now or by an earlier program on disk. Tensor parallel ranks take the
+ * library's first choice: they all compute the layers that are not split, and must get the same bits. Each rank has its own
+ * times, and ranks of other hosts have another disk.
+ */
+static inline bool rt_engine_chooses(const struct rt_engine *e)
+{
+	return !e->exact && !e->tensor;
+}
+
 static inline bool rt_engine_times_products(const struct rt_engine *e)
 {
-	return e->tuning && !e->exact && !e->tensor;
+	return e->tuning && rt_engine_chooses(e);
 }
 
 /* Returns the address of the loss that decides about the update: with ranks, their mean. */

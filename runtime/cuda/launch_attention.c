@@ -164,7 +164,7 @@ static bool planned(struct rt_engine *e, const struct rt_call *c, struct rt_dnn_
 	if (e->r || !may_be_dnn(e, c))
 		return false;
 	if (!e->attention.absent && !e->dnn)
-		r = rt_dnn_open(e->dev, e->exact, &e->dnn, &err);
+		r = rt_dnn_open(e->dev, !rt_engine_chooses(e), &e->dnn, &err);
 	e->attention.absent = !e->dnn;
 	if (e->dnn)
 		r = rt_dnn_attention_plan(e->dnn, &k, ret, &err);
@@ -209,7 +209,8 @@ static int run_dnn(struct rt_engine *e, const struct rt_call *c, struct gt_err *
 	} else {
 		a.qkv = rt_at(c->in[0]), a.y = rt_at(c->out[0]), a.lse = rt_at(c->out[1]);
 	}
-	return rt_dnn_attention_run(e->dnn, &k, &a, k.alone ? NULL : &rival, e->stream, e->tuning && !e->exact, err);
+	return rt_dnn_attention_run(e->dnn, &k, &a, k.alone ? NULL : &rival, e->stream, rt_engine_times_products(e),
+				    err);
 }
 
 static void run(struct rt_engine *e, const struct rt_call *c)

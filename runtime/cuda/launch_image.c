@@ -38,7 +38,7 @@ static size_t turned_bytes(const struct rt_dnn_conv *k, const struct rt_node *w)
 
 static int open_dnn(struct rt_engine *e, struct gt_err *err)
 {
-	return e->dnn ? 0 : rt_dnn_open(e->dev, e->exact, &e->dnn, err);
+	return e->dnn ? 0 : rt_dnn_open(e->dev, !rt_engine_chooses(e), &e->dnn, err);
 }
 
 static size_t conv_scratch(struct rt_engine *e, const struct rt_call *c)

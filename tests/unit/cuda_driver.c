@@ -20,6 +20,7 @@
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/vendor.h"
 #include "runtime/runtime.h"
+#include "runtime/transport/comm.h"
 #include "tests/unit/check_cuda.h"
 
 static int wrong;
@@ -301,6 +302,55 @@ static int images_and_tell(bool exact)
 	return r != 0;
 }
 
+static struct rt_node *dense(struct rt_graph *g, const char *name, struct rt_node *x, int64_t in, int64_t out)
+{
+	return rt_linear(g, x, rt_param(g, name, RT_SHAPE(out, in), RT_INIT_NORMAL(0.1f)), NULL);
+}
+
+/* A convolution, which all tensor parallel ranks compute, and linear layers, which they split. */
+static struct rt_node *partly_split(struct rt_graph *g)
+{
+	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(2, 8, 8, 3)), *y = rt_input(g, "y", RT_I32, RT_SHAPE(2));
+
+	x = rt_conv2d(g, x, rt_param(g, "conv", RT_SHAPE(8, 3, 3, 3), RT_INIT_NORMAL(0.1f)), NULL,
+		      (struct rt_conv2d){.stride = 1, .pad = 1});
+	x = rt_reshape(g, x, RT_SHAPE(2, 8 * 8 * 8));
+	return rt_cross_entropy(g, dense(g, "down", rt_gelu(g, dense(g, "up", x, 512, 16)), 16, 10), y);
+}
+
+static int split_images(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	const struct rt_options o = {.device = RT_CUDA, .optimizer = {.kind = RT_SGD, .lr = 0.01},
+				     .ranks = {.tensor = rt_comm_size(c) > 1 ? c : NULL}};
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	gt_auto_json *report = NULL;
+	const json_t *products;
+	char text[64];
+	int r = rt_compile(g, partly_split(g), &o, &p, err);
+
+	(void)arg;
+	if (r)
+		return r;
+	report = rt_program_report(p);
+	products = json_object_get(report, "products");
+	snprintf(text, sizeof(text), "%d timed, %d from disk", (int)gt_json_get_int(products, "timed", -1),
+		 (int)gt_json_get_int(products, "from_disk", -1));
+	rt_comm_answer(c, text);
+	return 0;
+}
+
+static int split_images_and_tell(int ranks)
+{
+	struct rt_group group = {.ranks = ranks};
+	struct gt_err err = {0};
+	int r = rt_group_run(&group, split_images, NULL, &err);
+
+	puts(r ? err.msg : group.answer);
+	free(group.answer);
+	return r != 0;
+}
+
 START_TEST(the_stand_in_enforces_the_rules_of_the_driver)
 {
 	struct result r = run_with("rules", NULL, STANDIN_DIR);
@@ -309,12 +359,13 @@ START_TEST(the_stand_in_enforces_the_rules_of_the_driver)
 }
 END_TEST
 
-/* With --deterministic nothing is timed, and earlier choices by timing are not used. */
+/* With --deterministic and among tensor parallel ranks nothing is timed, and earlier choices by timing are not used. */
 START_TEST(images_train_as_on_the_cpu_and_choices_are_cached)
 {
-	struct result exact;
+	struct result exact, split;
 	gt_autofree char *dir = gt_xasprintf("/tmp/check-cuda-%d", (int)getpid()), *home = gt_xasprintf("XDG_CACHE_HOME=%s", dir);
 	gt_autofree char *files = gt_xasprintf("%s/gputune/*", dir), *inner = gt_xasprintf("%s/gputune", dir);
+	gt_autofree char *two = gt_xasprintf("%s STANDIN_DEVICES=2", home);
 	glob_t found = {0};
 
 	for (int again = 0; again < 2; again++) {
@@ -326,6 +377,12 @@ START_TEST(images_train_as_on_the_cpu_and_choices_are_cached)
 	}
 	exact = run_with("images-exact", home, STANDIN_DIR);
 	ck_assert_msg(!exact.status && strstr(exact.out, ": 0 timed, 0 from disk"), "%s", exact.out);
+	for (int again = 0; again < 2; again++) {
+		split = run_with("one-image", two, STANDIN_DIR);
+		ck_assert_msg(!split.status && (strstr(split.out, ", 0 from disk") != NULL) == !again, "%s", split.out);
+	}
+	split = run_with("two-images", two, STANDIN_DIR);
+	ck_assert_str_eq(split.out, "0 timed, 0 from disk\n");
 	ck_assert_int_eq(glob(files, 0, NULL, &found), 0);
 	ck_assert_int_eq(found.gl_pathc, 2);
 	for (size_t i = 0; i < found.gl_pathc; i++)
@@ -526,6 +583,8 @@ int child_driver(const char *what)
 		return rules_and_tell();
 	if (!strncmp(what, "images", 6))
 		return images_and_tell(gt_streq(what, "images-exact"));
+	if (gt_streq(what, "one-image") || gt_streq(what, "two-images"))
+		return split_images_and_tell(gt_streq(what, "one-image") ? 1 : 2);
 	if (!strncmp(what, "plans", 5))
 		return plans_and_tell(gt_streq(what, "plans-exact"));
 	return gt_streq(what, "accumulate") ? accumulate_and_tell() : -1;
