@@ -117,7 +117,6 @@ int rt_compress_open(struct rt_program *p, struct gt_err *err)
 	r = rt_engine_check(e, e->dev->d.mem_alloc(&base, bytes), "cuMemAlloc", err);
 	if (r)
 		return r;
-	e->bytes += bytes;
 	e->compress.out = base; /* base of the allocation, for freeing it */
 	if (is_lowrank(p))
 		return rt_lowrank_open(p, base, err);

@@ -429,7 +429,7 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 
 uint64_t rt_engine_bytes(const struct rt_program *p)
 {
-	return rt_engine_of(p)->bytes + rt_stages_bytes(p);
+	return rt_engine_of(p)->bytes;
 }
 
 void rt_engine_report(const struct rt_program *p, json_t *doc)

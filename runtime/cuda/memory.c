@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of a program on the device: one allocation. Its size is computed, reported, and compared with the free
- * memory before it is made. The plan's arena comes first, then the engine's own memory.
+ * The memory of a program on the device: one allocation, and with ranks those of compress.c and stages.c. Its size is
+ * computed, reported, and compared with the free memory before it is allocated. The plan's arena comes first, then the
+ * engine's own memory.
  */
 #include <errno.h>
 #include "runtime/cuda/engine.h"
@@ -135,12 +136,18 @@ size_t rt_engine_scratch(void *engine, const struct rt_call *c)
 	return kernel && kernel->scratch ? kernel->scratch(engine, c) : 0;
 }
 
+/* Returns the bytes outside of the layout. */
+static uint64_t ranks_bytes(const struct rt_program *p)
+{
+	return rt_compress_bytes(p) + rt_stages_bytes(p);
+}
+
 uint64_t rt_engine_plan_bytes(const struct rt_program *p)
 {
 	struct layout l = { 0 };
 
 	widen(&l, &p->plan);
-	return whole(&l) + rt_compress_bytes(p) + rt_stages_bytes(p);
+	return whole(&l) + ranks_bytes(p);
 }
 
 /* Sets the sizes by kind: parameters, states and gradients that stay from batch to batch, and activations. */
@@ -173,7 +180,7 @@ static void report_plan(struct rt_program *p, const struct layout *l)
 	for (int i = 1; i < p->n_shapes; i++)
 		largest = p->shapes[i].arena_bytes > largest->arena_bytes ? &p->shapes[i] : largest;
 	count_kinds(largest, m);
-	m->planned_bytes = whole(l);
+	m->planned_bytes = e->bytes;
 	m->workspace_bytes = RT_BLAS_WORKSPACE;
 	m->staging_bytes = 2 * l->input;
 	m->other_bytes = m->planned_bytes - m->parameter_bytes - m->state_bytes - m->gradient_bytes - m->activation_bytes -
@@ -259,11 +266,11 @@ int rt_engine_allocate(struct rt_program *p, struct gt_err *err)
 	for (int i = 0; i < p->n_shapes; i++)
 		widen(&l, &p->shapes[i]);
 	e->input_bytes = l.input;
-	e->bytes = whole(&l);
+	e->bytes = whole(&l) + ranks_bytes(p);
 	report_plan(p, &l);
 	r = fits(p, e->bytes, err);
 	if (!r)
-		r = rt_engine_check(e, e->dev->d.mem_alloc(&e->base, e->bytes), "cuMemAlloc", err);
+		r = rt_engine_check(e, e->dev->d.mem_alloc(&e->base, whole(&l)), "cuMemAlloc", err);
 	if (!r)
 		r = pin(e, l.input, err);
 	if (r)

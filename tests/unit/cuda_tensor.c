@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "lib/json.h"
 #include "lib/util.h"
 #include "runtime/transport/comm.h"
 #include "tests/unit/check_cuda.h"
@@ -107,10 +108,49 @@ START_TEST(a_missing_rank_of_a_split_is_named_if_it_is_known)
 }
 END_TEST
 
+/* ---- memory ---- */
+
+static void keep_plan(void *arg, const struct rt_memory *m)
+{
+	*(struct rt_memory *)arg = *m;
+}
+
+static int plan_memory(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	const int *size = arg;
+	rt_auto_mesh m = { 0 };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	gt_auto_json *report = NULL;
+	struct rt_memory plan = { 0 };
+	uint64_t measured;
+	int r = rt_mesh_open(c, size, &m, err);
+
+	if (!r)
+		r = compile_split(&m, (struct rt_options){ ON_CUDA, .accum = 2, .threads = 1,
+							   .ranks.compress = size[RT_DIM_DATA] > 1 ? RT_COMPRESS_INT8 : 0,
+							   .memory = { .planned = keep_plan, .planned_arg = &plan } }, g, &p, err);
+	if (r)
+		return r;
+	report = rt_program_report(p);
+	measured = (uint64_t)gt_json_get_int(json_object_get(report, "memory"), "measured_bytes", 0);
+	rt_comm_answer(c, measured >= plan.planned_bytes && measured < plan.planned_bytes + 8192 ? "as planned" : "not as planned");
+	return 0;
+}
+
+START_TEST(the_plan_includes_the_memory_of_messages)
+{
+	struct result r = run_with(_i ? "memory-data" : "memory-stages", "STANDIN_DEVICES=2 STANDIN_SMS=1", STANDIN_DIR);
+
+	ck_assert_str_eq(r.out, "as planned\n");
+}
+END_TEST
+
 void add_tensor_tests(TCase *tc)
 {
 	tcase_add_loop_test(tc, split_models_train_like_one_rank, 0, GT_ARRAY_SIZE(splits));
 	tcase_add_loop_test(tc, a_missing_rank_of_a_split_is_named_if_it_is_known, 0, GT_ARRAY_SIZE(missing));
+	tcase_add_loop_test(tc, the_plan_includes_the_memory_of_messages, 0, 2);
 }
 
 static int run_and_tell(int ranks, rt_rank_main *fn, const void *arg)
@@ -126,6 +166,7 @@ static int run_and_tell(int ranks, rt_rank_main *fn, const void *arg)
 
 int child_tensor(const char *what)
 {
+	static const int stages[RT_DIMS] = { 1, 1, 2 }, data[RT_DIMS] = { 1, 2, 1 };
 	struct gt_err err = { 0 };
 	int r;
 
@@ -134,6 +175,8 @@ int child_tensor(const char *what)
 
 		return run_and_tell(t->size[0] * t->size[1] * t->size[2], train_until_lost, t);
 	}
+	if (gt_starts_with(what, "memory-"))
+		return run_and_tell(2, plan_memory, gt_streq(what, "memory-data") ? data : stages);
 	if (strncmp(what, "split", 5) != 0)
 		return -1;
 	r = split_trains_like_one_rank(splits[atoi(what + 5)], &err);
