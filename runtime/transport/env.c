@@ -329,7 +329,7 @@ static int share_memory(bool wanted, struct rt_comm **c, struct gt_err *err)
 	if (!r && !low[0])
 		r = gt_fail(err, ECONNREFUSED, "the first rank could not start");
 	if (!r)
-		r = rt_local_join(fd, (uint64_t)high[0] << 31 | (uint64_t)low[0], star->rank, star->size, &local, err);
+		r = rt_local_join(fd, (uint64_t)high[0] << 31 | (uint64_t)low[0], star->rank, star->size, star, &local, err);
 	if (fd >= 0)
 		close(fd);
 	if (r)

@@ -12,9 +12,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "runtime/transport/star.h"
 #include "runtime/transport/transport.h"
 
 #define PATIENCE_S	60
+#define WATCH_MS	100 /* between two checks of the connections of the other ranks */
 
 static socklen_t address(uint64_t key, struct sockaddr_un *ret)
 {
@@ -73,21 +75,30 @@ static bool is_ours(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == geteuid();
 }
 
+/* Returns 1 if fd can be read, 0 if not yet, or an error if a rank has ended or the time is over. */
+static int await(int fd, struct rt_comm *star, double until, struct gt_err *err)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int r;
+
+	if (poll(&p, 1, WATCH_MS) > 0)
+		return 1;
+	r = star ? rt_star_watch(star, err) : 0;
+	return r || gt_now_s() < until ? r :
+	       gt_fail(err, ETIMEDOUT, "the ranks of this host have not shared memory for %d s", PATIENCE_S);
+}
+
 /* Sends the descriptors to every other rank that connects. */
-static int give_all(int listener, const int *fds, int n, int others, struct gt_err *err)
+static int give_all(int listener, struct rt_comm *star, const int *fds, int n, int others, struct gt_err *err)
 {
 	double until = gt_now_s() + PATIENCE_S;
 	int r = 0;
 
-	while (!r && others) {
-		struct pollfd p = { .fd = listener, .events = POLLIN };
-		int left_ms = (int)((until - gt_now_s()) * 1000), fd;
+	while (r >= 0 && others) {
+		int fd;
 
-		if (left_ms <= 0)
-			return gt_fail(err, ETIMEDOUT, "%d ranks of this host have not arrived for %d s", others, PATIENCE_S);
-		if (poll(&p, 1, left_ms) <= 0)
-			continue;
-		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		r = await(listener, star, until, err);
+		fd = r > 0 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
 		if (fd < 0)
 			continue;
 		if (is_ours(fd)) {
@@ -96,27 +107,43 @@ static int give_all(int listener, const int *fds, int n, int others, struct gt_e
 		}
 		close(fd);
 	}
-	return r;
+	return GT_MIN(r, 0);
 }
 
-static int take(uint64_t key, int *fds, int n, struct gt_err *err)
+static int receive(int fd, struct rt_comm *star, int *fds, int n, struct gt_err *err)
 {
-	struct sockaddr_un to;
-	socklen_t len = address(key, &to);
+	double until = gt_now_s() + PATIENCE_S;
 	char byte;
 	struct iovec one = { &byte, 1 };
 	union fds u = { 0 };
 	struct msghdr m = message(&u, &one, n);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r = 0;
+	int r = 0;
+
+	while (!r)
+		r = await(fd, star, until, err);
+	if (r < 0)
+		return r;
+	if (recvmsg(fd, &m, MSG_CMSG_CLOEXEC) == 1 && u.head.cmsg_len == CMSG_LEN(sizeof(int) * (size_t)n)) {
+		memcpy(fds, CMSG_DATA(&u.head), sizeof(int) * (size_t)n);
+		return 0;
+	}
+	poll(NULL, 0, WATCH_MS); /* the first rank may have ended because another one did, which it has reported */
+	r = star ? rt_star_watch(star, err) : 0;
+	return r ? r : gt_fail(err, EPROTO, "the first rank of this host passed no memory");
+}
+
+static int take(uint64_t key, struct rt_comm *star, int *fds, int n, struct gt_err *err)
+{
+	struct sockaddr_un to;
+	socklen_t len = address(key, &to);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
 
 	if (fd < 0 || connect(fd, (struct sockaddr *)&to, len) < 0)
 		r = gt_fail_errno(err, errno, "cannot reach the first rank of this host");
 	else if (!is_ours(fd))
 		r = gt_fail(err, EPERM, "the first rank of this host belongs to another user");
-	else if (recvmsg(fd, &m, MSG_CMSG_CLOEXEC) != 1 || u.head.cmsg_len != CMSG_LEN(sizeof(int) * (size_t)n))
-		r = gt_fail(err, EPROTO, "the first rank of this host passed no memory");
 	else
-		memcpy(fds, CMSG_DATA(&u.head), sizeof(int) * (size_t)n);
+		r = receive(fd, star, fds, n, err);
 	if (fd >= 0)
 		close(fd);
 	return r;
@@ -156,16 +183,16 @@ static struct rt_comm *member(int rank, int size, const int *fds, struct rt_shm 
 	return c;
 }
 
-int rt_local_join(int listener, uint64_t key, int rank, int size, struct rt_comm **ret, struct gt_err *err)
+int rt_local_join(int listener, uint64_t key, int rank, int size, struct rt_comm *star, struct rt_comm **ret, struct gt_err *err)
 {
 	int fds[RT_MAX_RANKS + 1], n = size + 1, r;
 	void *shm = MAP_FAILED;
 
 	for (int i = 0; i < n; i++)
 		fds[i] = -1;
-	r = rank ? take(key, fds, n, err) : make(fds, n, shm_size(size), err);
+	r = rank ? take(key, star, fds, n, err) : make(fds, n, shm_size(size), err);
 	if (!r && !rank)
-		r = give_all(listener, fds, n, size - 1, err);
+		r = give_all(listener, star, fds, n, size - 1, err);
 	if (!r) {
 		shm = mmap(NULL, shm_size(size), PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
 		if (shm == MAP_FAILED)

@@ -69,7 +69,7 @@ static int join_host(struct rt_comm *world, struct rt_comm **ret, struct gt_err 
 	if (!r && !key)
 		r = gt_fail(err, ECONNREFUSED, "the first rank of this host could not start");
 	if (!r)
-		r = rt_local_join(fd, key, rank, size, ret, err);
+		r = rt_local_join(fd, key, rank, size, NULL, ret, err);
 	if (fd >= 0)
 		close(fd);
 	if (r)

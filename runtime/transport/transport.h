@@ -152,9 +152,10 @@ int rt_place_index(const int *node, int ranks, int *ret);
 
 /* Ranks of one host without a common parent. The first rank passes the memory to the others over a socket named after
  * `key`, which all ranks received from it before. There are two calls, so that the first rank listens before the key is
- * sent. */
+ * sent. star: connections of the ranks, which show that a rank has ended; may be NULL. */
 int rt_local_listen(uint64_t key, int *ret_fd, struct gt_err *err);
-int rt_local_join(int listener, uint64_t key, int rank, int size, struct rt_comm **ret, struct gt_err *err);
+int rt_local_join(int listener, uint64_t key, int rank, int size, struct rt_comm *star, struct rt_comm **ret,
+		  struct gt_err *err);
 void rt_local_leave(struct rt_comm *c);
 
 #define RT_SPINS	4000 /* about 20 us: less than the cost of sleeping and waking */

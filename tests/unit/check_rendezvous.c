@@ -464,6 +464,44 @@ START_TEST(a_lost_rank_ends_the_others_by_name)
 }
 END_TEST
 
+/* Rank `victim` ends before it takes the memory that rank 0 passes. */
+static int victim;
+
+static int share_memory(struct rt_comm *c, int rank, struct gt_err *err)
+{
+	uint64_t key = (uint64_t)getppid() << 16 | 1;
+	double all[RT_MAX_RANKS];
+	struct rt_comm *local = NULL;
+	int fd = -1, r = rank ? 0 : rt_local_listen(key, &fd, err);
+
+	if (!r)
+		r = rt_comm_gather(c, rank, all, err);
+	if (!r && rank == victim)
+		_exit(2);
+	if (!r)
+		r = rt_local_join(fd, key, rank, rt_comm_size(c), c, &local, err);
+	return r ? r : rt_comm_gather(c, rank, all, err);
+}
+
+START_TEST(a_rank_that_ends_before_it_shares_memory_is_named)
+{
+	int port = free_port(), fd[3];
+	pid_t pid[3];
+	char said[512], want[64];
+
+	victim = _i;
+	snprintf(want, sizeof(want), "rank %d has ended: its connection", _i);
+	for (int i = 0; i < 3; i++)
+		pid[i] = start(i, 3, port, share_memory, &fd[i]);
+	for (int i = 0; i < 3; i++) {
+		int status = finish(pid[i], fd[i], said);
+
+		ck_assert_int_eq(status, i == _i ? 2 : 1);
+		ck_assert_msg(i == _i || strstr(said, want), "rank %d: %s", i, said);
+	}
+}
+END_TEST
+
 /* Rank 1 ends normally while rank 0 still waits for its value. */
 static int leave_early(struct rt_comm *c, int rank, struct gt_err *err)
 {
@@ -633,6 +671,7 @@ int main(int argc, char **argv)
 	tcase_add_test(p, a_duplicate_rank_is_reported);
 	tcase_add_test(p, missing_ranks_are_named);
 	tcase_add_loop_test(p, a_lost_rank_ends_the_others_by_name, 0, 3);
+	tcase_add_loop_test(p, a_rank_that_ends_before_it_shares_memory_is_named, 1, 3);
 	tcase_add_test(p, a_rank_that_leaves_early_is_named);
 	tcase_add_test(p, a_rank_that_sends_garbage_is_dropped);
 	tcase_add_test(p, a_computing_rank_is_not_flooded);
