@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include "bench/bench.h"
+#include "bench/train/agree.h"
 #include "bench/train/check_options.h"
 #include "bench/train/collective.h"
 #include "bench/train/models.h"
