@@ -93,7 +93,7 @@ Ranks of mpirun with different options end with both values.
   $ command -v mpirun > /dev/null || { echo 'no mpirun here'; exit 80; }
   $ mpirun --allow-run-as-root --oversubscribe -n 1 gpubench train gpt --pp 2 --microbatches 4 --quiet : -n 1 gpubench train gpt --pp 2 --microbatches 8 --quiet 2>&1 | grep -o 'rank 0 has --.*the same options' | sort -u
   rank 0 has --microbatches 4 and rank 1 has --microbatches 8: all ranks need the same options
-  $ differ() { mpirun --allow-run-as-root --oversubscribe -n 1 gpubench train mlp $1 --quiet : -n 1 gpubench train mlp $2 --quiet 2>&1 | grep -o 'rank 0 has .*the same options' | sort -u; }
+  $ differ() { mpirun --allow-run-as-root --oversubscribe -n 1 gpubench train ${model-mlp} $1 --quiet : -n 1 gpubench train ${model-mlp} $2 --quiet 2>&1 | grep -o -e 'rank 0 has .*the same options' -e '--[a-z]*: .*the same files' -e '^model .*' | sort -u; }
   $ differ "--optimizer sgd" "--optimizer adamw"
   rank 0 has --optimizer sgd and rank 1 has --optimizer adamw: all ranks need the same options
   $ differ "--lr 0.01" "--lr 0.1"
@@ -102,3 +102,30 @@ Ranks of mpirun with different options end with both values.
   rank 0 has --reduce gather and rank 1 has --reduce all-reduce: all ranks need the same options
   $ differ "--shard 2" "--shard 3"
   rank 0 has --shard 2 and rank 1 has --shard 3: all ranks need the same options
+  $ model=llama differ "--kv-heads 2" "--kv-heads 4"
+  rank 0 has --kv-heads 2 and rank 1 has --kv-heads 4: all ranks need the same options
+
+So do ranks with different files. Files with the same contents may have different names.
+
+  $ for s in 1 2; do gpubench train mlp --steps $s --quiet --save $s.st > /dev/null; tied --steps $s --save-weights w$s > /dev/null; seq -w $s 50 1000000 > $s.txt; done
+  $ cp 1.st one.st; cp -r w1 one; cp 1.txt one.txt
+  $ differ "--resume 1.st" ""
+  rank 0 has --resume 1.st and rank 1 has --resume none: all ranks need the same options
+  $ differ "--resume 1.st" "--resume 2.st"
+  --resume: 1.st of rank 0 and 2.st of rank 1 have different contents: all ranks need the same files
+  $ differ "--resume 1.st --steps 1" "--resume one.st --steps 1"
+  model      mlp, * (glob)
+  $ model=gpt2
+  $ small="--steps 1 --batch 2 --seq 16"
+  $ differ "--weights w1 $small" "--weights w2 $small"
+  --weights: w1 of rank 0 and w2 of rank 1 have different contents: all ranks need the same files
+  $ differ "--weights w1 $small" "--weights one $small"
+  model      gpt2, * (glob)
+  $ model=gpt
+  $ differ "--data 1.txt $small" "--data 2.txt $small"
+  --data: 1.txt of rank 0 and 2.txt of rank 1 have different contents: all ranks need the same files
+  $ differ "--data 1.txt $small" "--data one.txt $small"
+  model      gpt, * (glob)
+  $ mkdir -p x/a x/b y/a y/c; touch x/a/1.png x/b/1.png y/a/1.png y/c/1.png
+  $ model=resnet20 differ "--data x" "--data y"
+  --data: x of rank 0 and y of rank 1 have different contents: all ranks need the same files
