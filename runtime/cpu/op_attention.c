@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One task of a thread is one head of one batch row; in the backward pass all heads that share a key/value head. A
- * thread processes queries in blocks of BLOCK. With a causal mask it uses only keys up to the block's last query. The
- * matrix products run on one thread.
+ * One task of a thread is one head of one batch row; in the backward pass all heads that share a key/value head. The forward
+ * pass uses the runtime's own tiles (math/simd_attention.h) if the instruction set has some. Otherwise, and in the backward
+ * pass, a thread processes queries in blocks of BLOCK with products of a library on one thread. With a causal mask it uses
+ * only keys up to the block's last query.
  */
 #include <math.h>
 #include <omp.h>
@@ -62,14 +63,32 @@ static struct head head_of(const struct rt_cpu *cpu, const struct shape *s, cons
 	return (struct head){ widened, widened + s->depth, widened + 2 * s->depth };
 }
 
-/* Returns the end of the scores and D in the scratch memory. */
-static float *widened_in(const struct shape *s, float *scratch)
+/*
+ * Returns the scratch size in floats without that for a head in f32. Forward: that of rt_simd.attend(), or the scores of one block
+ * of queries. Backward: probabilities and their gradient of one block, and D per query.
+ */
+static int64_t work_floats(const struct shape *s, bool backward)
 {
-	return scratch + 2 * BLOCK * s->ld + 64;
+	return backward ? 2 * BLOCK * s->ld + 64 : GT_MAX(rt_attend_floats(s->len, s->depth), BLOCK * s->ld);
 }
 
-/* y rows of one head (T,D), stride C */
-static void head_fwd(const struct rt_cpu *cpu, const struct shape *s, struct head x, float *y, float *lse, float *scores)
+static size_t scratch_floats(const struct rt_call *c)
+{
+	bool backward = rt_attention_is_backward(c);
+	const struct rt_node *qkv = c->in[backward];
+	struct shape s = shape_of(qkv, &c->attr);
+	int64_t widened = qkv->dtype == RT_F32 ? 0 : 3 * s.len * s.depth;
+
+	return (size_t)((work_floats(&s, backward) + widened + 15) / 16 * 16);
+}
+
+static size_t attention_scratch(const struct rt_call *c, int threads)
+{
+	return scratch_floats(c) * sizeof(float) * (size_t)threads;
+}
+
+/* The same as head_fwd() by the products of a library. */
+static void head_fwd_blas(const struct rt_cpu *cpu, const struct shape *s, struct head x, float *y, float *lse, float *scores)
 {
 	for (int64_t t = 0; t < s->len; t += BLOCK) {
 		int64_t rows = GT_MIN(BLOCK, s->len - t), keys = s->all_keys ? s->len : t + rows;
@@ -85,22 +104,17 @@ static void head_fwd(const struct rt_cpu *cpu, const struct shape *s, struct hea
 	}
 }
 
-/*
- * Returns the scratch size: scores of one block of queries, twice (probabilities and their gradient), and D per query.
- * In reduced precision also one head in f32.
- */
-static size_t scratch_floats(const struct rt_call *c)
+/* y rows of one head (T,D), stride C */
+static void head_fwd(const struct rt_cpu *cpu, const struct shape *s, struct head x, float *y, float *lse, float *scratch)
 {
-	const struct rt_node *qkv = c->in[rt_attention_is_backward(c)];
-	size_t len = (size_t)qkv->shape.d[1];
-	size_t head = qkv->dtype == RT_F32 ? 0 : 3 * len * (size_t)rt_heads_of(&c->attr, qkv->shape.d[2]).depth;
+	const struct rt_attend a = { .q = x.q, .k = x.k, .v = x.v, .y = y, .lse = lse, .scratch = scratch, .len = s->len,
+				     .depth = s->depth, .stride = s->stride, .ldy = s->heads.width, .scale = s->scale,
+				     .causal = !s->all_keys };
 
-	return 2 * BLOCK * ((len + 15) / 16 * 16) + 64 + (head + 15) / 16 * 16;
-}
-
-static size_t attention_scratch(const struct rt_call *c, int threads)
-{
-	return scratch_floats(c) * sizeof(float) * (size_t)threads;
+	if (cpu->simd->attend)
+		cpu->simd->attend(&a);
+	else
+		head_fwd_blas(cpu, s, x, y, lse, scratch);
 }
 
 /* y (B,T,C), lse (B,heads,T) = attention(qkv) */
@@ -119,7 +133,7 @@ static void run_attention(const struct rt_cpu *cpu, const struct rt_call *c, con
 		for (int64_t i = 0; i < s.batch * s.heads.heads; i++) {
 			int64_t b = i / s.heads.heads, h = i % s.heads.heads;
 
-			head_fwd(cpu, &s, head_of(cpu, &s, c->in[0], b, h, widened_in(&s, scores)),
+			head_fwd(cpu, &s, head_of(cpu, &s, c->in[0], b, h, scores + work_floats(&s, false)),
 				 rt_f32(c->out[0]) + b * s.len * s.heads.width + h * s.depth, lse ? lse + i * s.len : NULL,
 				 scores);
 		}
@@ -190,7 +204,8 @@ static void run_attention_bwd(const struct rt_cpu *cpu, const struct rt_call *c,
 				int64_t b = i / s.heads.kv_heads, h = i % s.heads.kv_heads * s.heads.group + j;
 				struct head_gradient g = gradient_of(c, &s, b, h);
 
-				head_bwd(cpu, &s, head_of(cpu, &s, c->in[1], b, h, widened_in(&s, own_scratch)), &g, own_scratch);
+				head_bwd(cpu, &s, head_of(cpu, &s, c->in[1], b, h, own_scratch + work_floats(&s, true)), &g,
+					 own_scratch);
 			}
 	}
 }

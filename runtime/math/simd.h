@@ -42,6 +42,25 @@ struct rt_tiles {
 		     const float *ahead, int64_t step);
 };
 
+/* One head of attention. q, k and v are (len,depth) with row stride `stride`; y is (len,depth) with row stride ldy. */
+struct rt_attend {
+	const float *q, *k, *v;
+	float *y, *lse; /* lse (len): log-sum-exp of the scaled scores; may be NULL */
+	float *scratch; /* rt_attend_floats() */
+	int64_t len, depth, stride, ldy;
+	float scale; /* factor of the scores, above 0 */
+	bool causal; /* query t reads keys 0..t */
+};
+/* Columns of the packed operands: at most this number. */
+#define RT_ATTEND_COLS	INT64_C(32)
+static inline int64_t rt_attend_floats(int64_t len, int64_t depth)
+{
+	int64_t rows = (len + RT_ATTEND_COLS - 1) / RT_ATTEND_COLS * RT_ATTEND_COLS;
+	int64_t cols = (depth + RT_ATTEND_COLS - 1) / RT_ATTEND_COLS * RT_ATTEND_COLS;
+
+	return rows * depth + cols * len + (depth + len) * RT_ATTEND_COLS;
+}
+
 /* The inner part of a Winograd 3x3 convolution. The outer part is cpu/conv_winograd.c. Channels come in blocks of
  * RT_WINO_LANES. */
 #define RT_WINO_LANES	INT64_C(16)
@@ -84,6 +103,7 @@ struct rt_simd {
 	const char *name;
 	const struct rt_wino *wino;
 	const struct rt_tiles *tiles; /* NULL: the library's products are faster */
+	void (*attend)(const struct rt_attend *a); /* y = softmax(scale q k^T) v; NULL: the library's products are faster */
 	/* y (rows,cols) = act(x + bias). bias (cols) may be NULL. x keeps x + bias unless y is x. */
 	void (*bias_act)(float *x, float *y, const float *bias, int64_t rows, int64_t cols, enum rt_act act);
 	/* dx = or += dy act'(saved). saved is x if rt_act_reads_input(act), otherwise y. dx may be dy. */

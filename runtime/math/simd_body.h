@@ -328,6 +328,7 @@ static void sgd(float *p, float *momentum, const float *g, int64_t n, const stru
 #include "runtime/math/simd_wino.h"
 #if RT_W >= 8
 #include "runtime/math/simd_gemm.h"
+#include "runtime/math/simd_attention.h"
 #endif
 
 const struct rt_simd RT_SIMD_TABLE = {
@@ -335,6 +336,7 @@ const struct rt_simd RT_SIMD_TABLE = {
 	.wino = &wino,
 #if RT_W >= 8
 	.tiles = &tiles,
+	.attend = attend,
 #endif
 	.bias_act = bias_act,
 	.act_bwd = act_bwd,

@@ -76,7 +76,8 @@ static void gemm_pack_b(float *to, const float *b, int64_t ldb, int64_t k, int64
 		}
 }
 
-INLINE void tile(float *c, int64_t ldc, const float *a, const float *b, int rows, int vectors, int64_t k, bool add,
+/* lda: stride of the elements of k in a, at least `rows`. */
+INLINE void tile(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int rows, int vectors, int64_t k, bool add,
 		 const float *ahead, int64_t step)
 {
 	vf sum[TILE_ROWS][2];
@@ -87,7 +88,7 @@ INLINE void tile(float *c, int64_t ldc, const float *a, const float *b, int rows
 			sum[i][v] = (vf){ 0 };
 			__builtin_prefetch(c + i * ldc + v * W, 1);
 		}
-	for (int64_t p = 0; p < k; p++, a += rows, b += GEMM_COLS) {
+	for (int64_t p = 0; p < k; p++, a += lda, b += GEMM_COLS) {
 		vf b0 = ld(b), b1 = vectors > 1 ? ld(b + W) : b0;
 
 		__builtin_prefetch(ahead, 0, 2);
@@ -107,16 +108,16 @@ INLINE void tile(float *c, int64_t ldc, const float *a, const float *b, int rows
 			st(c + v * W, add ? sum[i][v] + ld(c + v * W) : sum[i][v]);
 }
 
-static void whole_tile(float *c, int64_t ldc, const float *a, const float *b, int64_t rows, int vectors, int64_t k, bool add,
-		       const float *ahead, int64_t step)
+static void whole_tile(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int64_t rows, int vectors, int64_t k,
+		       bool add, const float *ahead, int64_t step)
 {
 	switch (rows) {
 #define PRODUCT(n)                                                                                                     \
 	case n:                                                                                                        \
 		if (vectors > 1)                                                                                       \
-			tile(c, ldc, a, b, n, 2, k, add, ahead, step);                                                         \
+			tile(c, ldc, a, lda, b, n, 2, k, add, ahead, step);                                            \
 		else                                                                                                   \
-			tile(c, ldc, a, b, n, 1, k, add, ahead, step);                                                         \
+			tile(c, ldc, a, lda, b, n, 1, k, add, ahead, step);                                            \
 		break;
 		EACH_ROWS(PRODUCT)
 #undef PRODUCT
@@ -136,10 +137,10 @@ static void gemm_tile(float *c, int64_t ldc, const float *a, const float *b, int
 		step = 0;
 	}
 	if (cols == GEMM_COLS || cols == W) {
-		whole_tile(c, ldc, a, b, rows, cols > W ? 2 : 1, k, add, ahead, step);
+		whole_tile(c, ldc, a, rows, b, rows, cols > W ? 2 : 1, k, add, ahead, step);
 		return;
 	}
-	whole_tile(edge, GEMM_COLS, a, b, rows, cols > W ? 2 : 1, k, false, ahead, step);
+	whole_tile(edge, GEMM_COLS, a, rows, b, rows, cols > W ? 2 : 1, k, false, ahead, step);
 	for (int64_t i = 0; i < rows; i++)
 		for (int64_t j = 0; j < cols; j++)
 			c[i * ldc + j] = edge[i * GEMM_COLS + j] + (add ? c[i * ldc + j] : 0);

@@ -231,6 +231,100 @@ START_TEST(products_of_each_instruction_set)
 }
 END_TEST
 
+/* Compares query t with its definition in double. */
+static void one_query(const char *set, const struct rt_attend *a, int64_t t)
+{
+	int64_t keys = a->causal ? t + 1 : a->len;
+	gt_autofree double *p = gt_xcalloc((size_t)keys, sizeof(*p));
+	double max = -INFINITY, sum = 0;
+
+	for (int64_t k = 0; k < keys; k++) {
+		for (int64_t d = 0; d < a->depth; d++)
+			p[k] += (double)a->q[t * a->stride + d] * (double)a->k[k * a->stride + d] * (double)a->scale;
+		max = fmax(max, p[k]);
+	}
+	for (int64_t k = 0; k < keys; k++)
+		sum += p[k] = exp(p[k] - max);
+	ck_assert_double_eq_tol((double)a->lse[t], max + log(sum), 1e-5 * (1 + fabs(max)));
+	for (int64_t d = 0; d < a->depth; d++) {
+		double want = 0;
+
+		for (int64_t k = 0; k < keys; k++)
+			want += p[k] / sum * (double)a->v[k * a->stride + d];
+		ck_assert_msg(fabs((double)a->y[t * a->ldy + d] - want) < 3e-5,
+			      "%s: %lld x %lld, query %lld, column %lld is %.9g, not %.9g", set, (long long)a->len,
+			      (long long)a->depth, (long long)t, (long long)d, (double)a->y[t * a->ldy + d], want);
+	}
+}
+
+/* The values of one head are between those of others, which must stay. */
+static void one_head(const struct rt_simd *s, int64_t len, int64_t depth, bool causal)
+{
+	int64_t stride = 3 * depth + 5, ldy = depth + 3;
+	gt_autofree float *x = gt_xcalloc((size_t)(len * stride), sizeof(*x));
+	gt_autofree float *y = gt_xcalloc((size_t)(len * ldy), sizeof(*y)), *lse = gt_xcalloc((size_t)len, sizeof(*lse));
+	gt_autofree float *scratch = gt_xcalloc((size_t)rt_attend_floats(len, depth), sizeof(*scratch));
+	const struct rt_attend a = { .q = x, .k = x + depth, .v = x + 2 * depth, .y = y, .lse = lse, .scratch = scratch,
+				     .len = len, .depth = depth, .stride = stride, .ldy = ldy,
+				     .scale = 1 / sqrtf((float)depth), .causal = causal };
+
+	for (int64_t i = 0; i < len * stride; i++)
+		x[i] = 2 * rt_random_normal(4, (uint64_t)len, (uint64_t)i);
+	for (int64_t i = 0; i < len * ldy; i++)
+		y[i] = 7;
+	s->attend(&a);
+	for (int64_t t = 0; t < len; t++) {
+		one_query(s->name, &a, t);
+		for (int64_t d = depth; d < ldy; d++)
+			ck_assert_float_eq(y[t * ldy + d], 7);
+	}
+}
+
+START_TEST(attention_of_each_instruction_set)
+{
+	static const int64_t lens[] = { 1, 2, 13, 16, 17, 31, 32, 33, 48, 63, 64, 97, 300 };
+	static const int64_t depths[] = { 1, 7, 16, 24, 32, 33, 64, 80 };
+	const struct rt_simd *s[3];
+	int n = simd_tables(s);
+
+	for (int i = 0; i < n; i++)
+		for (size_t l = 0; s[i]->attend && l < GT_ARRAY_SIZE(lens); l++)
+			for (size_t d = 0; d < GT_ARRAY_SIZE(depths); d++) {
+				one_head(s[i], lens[l], depths[d], true);
+				one_head(s[i], lens[l], depths[d], false);
+			}
+}
+END_TEST
+
+/* Large scores do not overflow, and a NaN stays visible. */
+START_TEST(attention_survives_extremes)
+{
+	const struct rt_simd *s[3];
+	int n = simd_tables(s);
+
+	for (int i = 0; i < n; i++) {
+		float x[3 * 40] = { 0 }, y[40], scratch[4096];
+		const struct rt_attend a = { .q = x, .k = x + 1, .v = x + 2, .y = y, .scratch = scratch, .len = 40, .depth = 1,
+					     .stride = 3, .ldy = 1, .scale = 1 };
+
+		if (!s[i]->attend)
+			continue;
+		for (int t = 0; t < 40; t++) {
+			x[3 * t] = t % 2 ? 1e18f : -1e18f;
+			x[3 * t + 1] = t == 5 ? 1e18f : t == 6 ? -1e18f : 0;
+			x[3 * t + 2] = (float)t;
+		}
+		s[i]->attend(&a);
+		for (int t = 0; t < 40; t++)
+			ck_assert_msg(y[t] == (t % 2 ? 5 : 6), "%s: query %d is %g", s[i]->name, t, (double)y[t]);
+		x[3 * 9] = NAN;
+		s[i]->attend(&a);
+		for (int t = 0; t < 40; t++)
+			ck_assert_int_eq(isnan(y[t]) != 0, t == 9);
+	}
+}
+END_TEST
+
 TCase *case_simd(void)
 {
 	TCase *t = tcase_create("simd");
@@ -242,5 +336,7 @@ TCase *case_simd(void)
 	tcase_add_test(t, sums_over_a_long_row_are_as_near_as_over_a_short_one);
 	tcase_add_test(t, tails_stay_inside);
 	tcase_add_test(t, products_of_each_instruction_set);
+	tcase_add_test(t, attention_of_each_instruction_set);
+	tcase_add_test(t, attention_survives_extremes);
 	return t;
 }
