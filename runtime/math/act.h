@@ -5,7 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum rt_act { RT_ACT_NONE, RT_ACT_GELU, RT_ACT_RELU, RT_ACT_GELU_ERF, RT_ACT_SILU, RT_ACT_TANH, RT_ACT_SIGMOID };
+/* All activations except RT_ACT_NONE. */
+#define RT_ACTS(X)	X(RT_ACT_GELU) X(RT_ACT_RELU) X(RT_ACT_GELU_ERF) X(RT_ACT_SILU) X(RT_ACT_TANH) X(RT_ACT_SIGMOID)
+#define RT_ACT_ENUM(act) act,
+enum rt_act { RT_ACT_NONE, RT_ACTS(RT_ACT_ENUM) };
 /* Returns whether the derivative of act reads the input of act; otherwise it reads the output. */
 static inline bool rt_act_reads_input(enum rt_act act)
 {

@@ -129,14 +129,9 @@ static __attribute__((noinline)) void finish(const struct rt_i8_tile *t, int64_t
 			finish_as(t, col, sum, which, true);                                                           \
 		else                                                                                                   \
 			finish_as(t, col, sum, which, false);                                                          \
-		break
-		AS(RT_ACT_NONE);
-		AS(RT_ACT_GELU);
-		AS(RT_ACT_RELU);
-		AS(RT_ACT_GELU_ERF);
-		AS(RT_ACT_SILU);
-		AS(RT_ACT_TANH);
-		AS(RT_ACT_SIGMOID);
+		break;
+		AS(RT_ACT_NONE)
+		RT_ACTS(AS)
 #undef AS
 	}
 }

@@ -34,14 +34,9 @@ static void bias_act(float *x, float *y, const float *bias, int64_t rows, int64_
 #define AS(which)                                                                                                      \
 	case which:                                                                                                    \
 		bias_act_as(x, y, bias, rows, cols, which);                                                            \
-		break
-		AS(RT_ACT_NONE);
-		AS(RT_ACT_GELU);
-		AS(RT_ACT_RELU);
-		AS(RT_ACT_GELU_ERF);
-		AS(RT_ACT_SILU);
-		AS(RT_ACT_TANH);
-		AS(RT_ACT_SIGMOID);
+		break;
+		AS(RT_ACT_NONE)
+		RT_ACTS(AS)
 #undef AS
 	}
 }
@@ -81,13 +76,8 @@ static void act_bwd(float *dx, const float *dy, const float *saved, int64_t n, e
 #define AS(which)                                                                                                      \
 	case which:                                                                                                    \
 		act_bwd_as(dx, dy, saved, n, which, add);                                                              \
-		break
-		AS(RT_ACT_GELU);
-		AS(RT_ACT_RELU);
-		AS(RT_ACT_GELU_ERF);
-		AS(RT_ACT_SILU);
-		AS(RT_ACT_TANH);
-		AS(RT_ACT_SIGMOID);
+		break;
+		RT_ACTS(AS)
 #undef AS
 	case RT_ACT_NONE:
 		break;
