@@ -95,10 +95,14 @@ static int check_tensor(const struct bn_model *m, const struct bn_train_options 
 	return 0;
 }
 
+static bool is_sharded(const struct bn_train_options *o)
+{
+	return o->shard && !gt_streq(o->shard, "off") && !gt_streq(o->shard, "auto");
+}
+
 /* Rank 0 sums the gradients in the same pass over memory as its update. */
 static int check_reduce(const struct bn_train_options *o, struct gt_err *err)
 {
-	bool sharded = o->shard && !gt_streq(o->shard, "off") && !gt_streq(o->shard, "auto");
 	bool compressed = o->compress && !gt_streq(o->compress, "none");
 
 	if (!gt_streq(o->reduce, "gather"))
@@ -108,7 +112,7 @@ static int check_reduce(const struct bn_train_options *o, struct gt_err *err)
 				    "%" PRIu64 " with --tp %" PRIu64 " and --pp %" PRIu64 " has one batch", o->ranks, o->tp, o->pp);
 	if (gt_streq(o->device, "cuda"))
 		return usage(err, "--reduce gather needs --device cpu: NCCL reduces the gradients of CUDA devices");
-	if (sharded || compressed || o->prune)
+	if (is_sharded(o) || compressed || o->prune)
 		return usage(err, "--reduce gather excludes --shard, --compress and --prune");
 	if (o->clip_norm > 0 || gt_streq(o->amp, "fp16"))
 		return usage(err, "--reduce gather excludes --clip and --amp fp16: rank 0 sums gradients while it updates");
@@ -230,8 +234,10 @@ static int check_pruning(const struct bn_model *m, const struct bn_train_options
 		return r;
 	if (p.use && gt_streq(o->device, "cuda"))
 		return usage(err, "--prune needs --device cpu: the device has no kernel for masks");
-	if (o->prune && (o->tp > 1 || o->pp > 1 || o->shard))
-		return usage(err, "--prune needs whole weights: it excludes --tp, --pp and --shard");
+	if (o->prune && (o->tp > 1 || o->pp > 1 || gt_streq(o->shard, "3")))
+		return usage(err, "--prune needs whole weights: it excludes --tp, --pp and --shard 3");
+	if (p.structured && is_sharded(o))
+		return usage(err, "--prune of units needs whole optimizer state: it excludes --shard");
 	return p.structured || (o->resume && o->save_weights) ? check_units(m, o, &p, err) : 0;
 }
 

@@ -213,16 +213,23 @@ static void run_sgd(const struct rt_cpu *cpu, const struct rt_call *c, const str
 
 const struct rt_cpu_kernel rt_cpu_sgd = { .run = run_sgd };
 
+/* With a sharded update, clears the elements of this rank's part, also in the memory of the other ranks. */
 static void run_mask(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
-	int64_t n = rt_shape_elements(&c->out[0]->shape);
-	float *w = rt_f32(c->out[0]);
+	const struct rt_shard *s = run->shard;
 	const uint8_t *mask = c->out[1]->data;
-	int team = rt_cpu_team(cpu, 4.0 * (double)n);
+	int64_t first, end;
+	int team;
+
+	rt_part(rt_shape_elements(&c->out[0]->shape), RT_PIECE_UNIT, s ? s->n : 1, s ? s->index : 0, &first, &end);
+	team = rt_cpu_team(cpu, 4.0 * (double)(end - first));
+	for (int k = -1; k < (s ? s->n_peers : 0); k++) {
+		float *w = k < 0 ? rt_f32(c->out[0]) : rt_cpu_at_rank(s, s->peer[k], c->out[0]);
 
 #pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
-	for (int64_t i = 0; i < n; i++)
-		w[i] = mask[i] ? 0 : w[i];
+		for (int64_t i = first; i < end; i++)
+			w[i] = mask[i] ? 0 : w[i];
+	}
 }
 
 const struct rt_cpu_kernel rt_cpu_mask = { .run = run_mask };

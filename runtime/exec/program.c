@@ -71,9 +71,10 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 			       "updates");
 	if (!(o->ranks.weight >= 0 && o->ranks.weight <= 1))
 		return gt_fail(err, EINVAL, "a rank's fraction of the rows is %g: it must be in [0,1]", o->ranks.weight);
-	if (o->sparse && (o->device != RT_CPU || o->ranks.tensor || o->pipeline.comm || o->ranks.shard == RT_WHEN_ON))
+	if (o->sparse && (o->device != RT_CPU || o->ranks.tensor || o->pipeline.comm ||
+			  (o->ranks.shard == RT_WHEN_ON && o->ranks.shard_stage == 3)))
 		return gt_fail(err, ENOSYS, "masks of pruned weights need the cpu device and whole weights: no tensor parallelism, "
-			       "pipeline or sharding");
+			       "pipeline or sharding of parameters");
 	if (o->sparse && o->optimizer.kind == RT_NO_OPTIMIZER)
 		return gt_fail(err, EINVAL, "masks of pruned weights need an optimizer");
 	return check_optimizer(&o->optimizer, err);

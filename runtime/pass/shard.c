@@ -26,13 +26,13 @@ static void cut(struct rt_node *state, int64_t unit, int team)
 	state->shape = RT_SHAPE((units + team - 1) / team * unit);
 }
 
-/* Cuts the optimizer state. */
+/* Cuts the optimizer state. Masks of pruned weights stay whole: each rank prunes all parameters. */
 static void cut_state(struct rt_plan *p, uint64_t *all, uint64_t *piece)
 {
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		struct rt_call *c = p->ir.calls[i];
 
-		if (c->phase != RT_PHASE_UPDATE)
+		if (c->phase != RT_PHASE_UPDATE || rt_is(c, RT_OP_MASK))
 			continue;
 		for (int k = 1; k < RT_MAX_IO; k++) {
 			if (!c->out[k])

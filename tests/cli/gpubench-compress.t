@@ -24,7 +24,16 @@ A pruned model: zeros in the checkpoint, kept by a resumed run; the loss falls, 
   gpubench: --prune needs --device cpu: the device has no kernel for masks
   [64]
   $ gpubench $P --steps 1 --prune 0.5 --ranks 2 --tp 2
-  gpubench: --prune needs whole weights: it excludes --tp, --pp and --shard
+  gpubench: --prune needs whole weights: it excludes --tp, --pp and --shard 3
+  [64]
+  $ for shard in off 1 2; do gpubench $P --steps 8 --ranks 2 --prune 0.5 --shard $shard --save shard-$shard.st | grep ^pruned; done
+  pruned     50.0 % of the weights of linear layers and convolutions
+  pruned     50.0 % of the weights of linear layers and convolutions
+  pruned     50.0 % of the weights of linear layers and convolutions
+  $ cmp shard-off.st shard-1.st && cmp shard-1.st shard-2.st && echo equal
+  equal
+  $ gpubench $P --steps 1 --prune heads:1 --ranks 2 --shard 1
+  gpubench: --prune of units needs whole optimizer state: it excludes --shard
   [64]
   $ gpubench infer gpt --seq 16 --layers 2 --width 32 --heads 4 --threads 1 --load pruned.st --int8 dynamic --runs 2 --quiet | grep -c '^held out'
   1
@@ -82,7 +91,7 @@ Impossible units are refused before training.
   gpubench: small.st: h0.fc.weight has 64 of 128 units, but the model has 256 of 256
   [64]
   $ gpubench $P --steps 1 --prune heads:1 --ranks 2 --tp 2
-  gpubench: --prune needs whole weights: it excludes --tp, --pp and --shard
+  gpubench: --prune needs whole weights: it excludes --tp, --pp and --shard 3
   [64]
 
 The Hugging Face layout gets the smaller sizes. That of GPT-2 cannot store fewer heads.

@@ -27,6 +27,7 @@ struct job {
 	int width;	 /* width of the model; 0: uses 32 */
 	const char *load, *save; /* checkpoints before the first step and after the last */
 	int steps;	 /* 0: STEPS */
+	double prune;	 /* fraction of each weight that is pruned after the second step, with opt.sparse */
 	double loss[STEPS];
 };
 struct together {

@@ -46,6 +46,8 @@ int train(struct rt_comm *c, void *arg, struct gt_err *err)
 			rt_set_weight(p, rows);
 		r = rt_step(p, (const void *[]){ x + first * 16, y + first * 16 }, &m, err);
 		j->loss[t] = m.loss;
+		if (!r && t == 1 && j->prune > 0)
+			r = rt_prune(p, RT_UNSTRUCTURED, j->prune, err);
 	}
 	for (int i = 0; !r && i < rt_graph_leaves(g); i++) {
 		const struct rt_node *n = rt_graph_leaf(g, i);
@@ -203,6 +205,7 @@ static const struct together shared[] = {
 	{ "clipped", { .opt = { .optimizer = ADAMW, .clip_norm = 0.5 } }, 2 },
 	{ "scaled", { .opt = { .optimizer = ADAMW, .precision.scaler = { .use = RT_SCALER_ON } } }, 2 },
 	{ "two batches", { .opt = { .optimizer = ADAMW, .accum = 2 } }, 2 },
+	{ "pruned", { .opt = { .optimizer = ADAMW, .sparse = true }, .prune = 0.5, .rows = { 3, 3, 2 } }, 3 },
 	{ "gradients kept", { .opt = { .optimizer = ADAMW, .debug.keep_gradients = true } }, 2 },
 	{ "checkpointing", { .opt = { .optimizer = ADAMW, .memory.checkpoint = 2, .ranks = { .bucket_bytes = 5000 } } }, 2 },
 	{ "bf16", { .opt = { .optimizer = ADAMW, .precision.amp = RT_BF16 } }, 2 },
@@ -236,7 +239,8 @@ END_TEST
 
 static bool can_gather(const struct rt_options *o)
 {
-	return !(o->clip_norm > 0) && o->precision.scaler.use != RT_SCALER_ON && !o->debug.keep_gradients && !o->ranks.compress;
+	return !(o->clip_norm > 0) && o->precision.scaler.use != RT_SCALER_ON && !o->debug.keep_gradients && !o->ranks.compress &&
+	       !o->sparse;
 }
 
 /* An all-reduce over several NUMA nodes sums in another order. */
@@ -298,7 +302,7 @@ START_TEST(sharded_gradients_and_parameters_change_no_bits)
 
 	if (t->job.node || t->job.opt.ranks.compress || t->job.opt.debug.keep_gradients)
 		return; /* refused: see stages_of_sharding_that_are_refused */
-	for (int stage = 2; stage <= 3; stage++) {
+	for (int stage = 2; stage <= (t->job.opt.sparse ? 2 : 3); stage++) {
 		struct job apart = t->job, together_ = t->job;
 		double a[STEPS], b[STEPS];
 		int64_t one, many;

@@ -50,7 +50,8 @@ static const struct {
 	{ loss, { .precision.qat = true, .optimizer.kind = RT_SGD },
 	  "quantisation-aware training needs the cpu device and no tensor parallelism" },
 	{ loss, { .sparse = true, .optimizer.kind = RT_SGD },
-	  "masks of pruned weights need the cpu device and whole weights: no tensor parallelism, pipeline or sharding" },
+	  "masks of pruned weights need the cpu device and whole weights: no tensor parallelism, pipeline or sharding of "
+	  "parameters" },
 };
 
 /* Prints each unexpected result. Returns their number. */
