@@ -14,32 +14,30 @@ static size_t lines(size_t bytes)
 	return (bytes + LINE - 1) / LINE * LINE;
 }
 
-static struct rt_i8_weight weight_of(const struct rt_node *packed, const struct rt_node *scale, const struct rt_node *sum,
-				     const struct rt_shape *shape)
+static struct rt_i8_weight weight_of(const struct rt_node *w, const struct rt_shape *shape)
 {
-	return (struct rt_i8_weight){ .n = shape->d[0], .k = rt_shape_elements(shape) / shape->d[0], .packed = packed->data,
-				      .scale = scale->data, .sum = sum->data };
+	return rt_i8_weight_at(w->data, shape->d[0], rt_shape_elements(shape) / shape->d[0]);
 }
 
 /* w (O,K), or (O,C,KH,KW) in the order (O,KH,KW,C) */
 static void run_quantize_weight(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_shape *s = &c->in[0]->shape;
-	struct rt_i8_weight to = weight_of(c->out[0], c->out[1], c->out[2], s);
+	struct rt_i8_weight to = weight_of(c->out[0], s);
 
 	rt_i8_pack(cpu, &to, rt_f32(c->in[0]), s->d[1], to.k / s->d[1]);
 }
 
 const struct rt_cpu_kernel rt_cpu_quantize_weight = { .run = run_quantize_weight };
 
-/* in: x, packed weight, scales, sums, bias. Sets all but `rows` and `arg`. */
+/* in: x, weight, bias. Sets all but `rows` and `arg`. */
 static struct rt_i8_product product_of(const struct rt_call *c)
 {
 	return (struct rt_i8_product){
 		.kernels = rt_i8_best(),
 		.m = rt_rows(c->out[0]),
-		.w = weight_of(c->in[1], c->in[2], c->in[3], &c->attr.shape),
-		.bias = rt_f32(c->in[4]),
+		.w = weight_of(c->in[1], &c->attr.shape),
+		.bias = rt_f32(c->in[2]),
 		.act = c->attr.act,
 		.y = rt_f32(c->out[0]),
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products with INT8 weights, emitted by pass/quantize.c. Formats: math/int8.h.
- * quantize_weight: in: w (O,…). out: packed weight, scales, sums of the quantised weights, the last two (O) padded to panels.
- * linear_int8: y (M,N) = act(x (M,K) w (N,K)^T + b (N)). in: x, packed weight, scales, sums, b or NULL. out: y.
+ * quantize_weight: in: w (O,…). out: the weight of rt_i8_weight_at().
+ * linear_int8: y (M,N) = act(x (M,K) w (N,K)^T + b (N)). in: x, INT8 weight, b or NULL. out: y.
  * conv_int8: the same for a convolution of one group. attr.shape is the shape of the weight.
  * attr.scale and attr.offset of both are the scale and the zero point of x; scale 0: found in each run.
  * observe: counts the values of a tensor. in: x. out: struct rt_histogram.

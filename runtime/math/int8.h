@@ -73,6 +73,20 @@ struct rt_i8_weight {
 	float *scale; /* (rt_i8_padded(n)) */
 	int32_t *sum; /* the same */
 };
+/* Bytes per output of a weight in one piece of memory: the packed values, the scale and the sum. */
+static inline int64_t rt_i8_output_bytes(int64_t k)
+{
+	return rt_i8_groups(k) * RT_I8_GROUP + 8;
+}
+
+/* Returns the weight in memory of rt_i8_padded(n) rt_i8_output_bytes(k) bytes. */
+static inline struct rt_i8_weight rt_i8_weight_at(void *memory, int64_t n, int64_t k)
+{
+	char *scales = (char *)memory + rt_i8_padded(n) * rt_i8_groups(k) * RT_I8_GROUP;
+
+	return (struct rt_i8_weight){ .n = n, .k = k, .packed = memory, .scale = (float *)(void *)scales,
+				      .sum = (int32_t *)(void *)(scales + rt_i8_padded(n) * 4) };
+}
 /* Quantises and packs w (n,channels,taps), on the team. k = channels * taps; the packed order is (taps,channels). */
 void rt_i8_pack(const struct rt_cpu *cpu, const struct rt_i8_weight *to, const float *w, int64_t channels, int64_t taps);
 

@@ -10,13 +10,9 @@
 #include "runtime/math/histogram.h"
 #include "runtime/math/int8.h"
 
-/* Outputs of a quantize_weight call. */
-struct weight {
-	struct rt_node *packed, *scale, *sum;
-};
 struct quantize {
 	struct rt_plan *plan;
-	struct weight *weights; /* weights by id of the f32 weight; packed NULL: not quantised */
+	struct rt_node **weights; /* INT8 weights by id of the f32 weight; NULL: not quantised */
 	int n_nodes, products, plain;
 	const struct rt_node *first_plain; /* result of the first product that stays f32 */
 	const char *reason;
@@ -38,32 +34,22 @@ static const char *keeps_f32(const struct quantize *q, const struct rt_call *c)
 	return c->out[1] && rt_plan_uses(q->plan, c->out[1]) ? "its sum before the activation is read" : NULL;
 }
 
-static struct rt_node *constant(struct quantize *q, enum rt_dtype type, const struct rt_node *w, struct rt_shape shape,
-				const char *what)
+/* Returns the INT8 weight. *at is the call that reads it, adjusted when a call is inserted before it. */
+static struct rt_node *weight_of(struct quantize *q, struct rt_node *w, int *at)
 {
-	gt_autofree char *name = gt_xasprintf("%s of %s", what, w->name);
-
-	return rt_ir_node(&q->plan->ir, RT_ROLE_VALUE, type, &shape, name);
-}
-
-/* Returns the quantised weight. *at is the call that reads it, adjusted when a call is inserted before it. */
-static struct weight weight_of(struct quantize *q, struct rt_node *w, int *at)
-{
-	struct weight *r = &q->weights[w->id];
-	int64_t outputs = rt_i8_padded(w->shape.d[0]), k = rt_shape_elements(&w->shape) / w->shape.d[0];
+	struct rt_node **r = &q->weights[w->id];
+	int64_t k = rt_shape_elements(&w->shape) / w->shape.d[0];
+	gt_autofree char *name = NULL;
 	struct rt_call *c;
 
-	if (r->packed)
+	if (*r)
 		return *r;
-	r->packed = constant(q, RT_I8, w, RT_SHAPE(outputs, rt_i8_groups(k) * RT_I8_GROUP), "int8");
-	r->scale = constant(q, RT_F32, w, RT_SHAPE(outputs), "scales");
-	r->sum = constant(q, RT_I32, w, RT_SHAPE(outputs), "sums");
+	name = gt_xasprintf("int8 of %s", w->name);
+	*r = rt_ir_node(&q->plan->ir, RT_ROLE_VALUE, RT_I8, &RT_SHAPE(rt_i8_padded(w->shape.d[0]), rt_i8_output_bytes(k)), name);
 	c = rt_emit_before(q->plan, (*at)++, RT_OP_QUANTIZE_WEIGHT, RT_PHASE_FORWARD);
 	c->run_once = true;
 	c->in[0] = w;
-	c->out[0] = r->packed;
-	c->out[1] = r->scale;
-	c->out[2] = r->sum;
+	c->out[0] = *r;
 	return *r;
 }
 
@@ -111,14 +97,11 @@ static int set_range(const struct quantize *q, struct rt_call *c, struct gt_err 
 static int convert(struct quantize *q, int at)
 {
 	struct rt_call *c = q->plan->ir.calls[at];
-	struct weight w = weight_of(q, c->in[1], &at);
+	struct rt_node *w = weight_of(q, c->in[1], &at);
 
 	c->attr.shape = c->in[1]->shape;
 	c->op = rt_ops[c->op->int8];
-	c->in[4] = c->in[2];
-	c->in[1] = w.packed;
-	c->in[2] = w.scale;
-	c->in[3] = w.sum;
+	c->in[1] = w;
 	c->out[1] = NULL;
 	q->products++;
 	return at;
