@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <string.h>
 #include "runtime/cpu/conv.h"
+#include "runtime/graph/op_int8.h"
 #include "runtime/math/histogram.h"
 #include "runtime/math/int8.h"
 
@@ -67,29 +68,99 @@ static void quantize(const struct rt_call *c, uint8_t *to, const float *x, int64
 	*scale = c->attr.scale + rt_i8_best()->quantize(to, x, n, 1 / c->attr.scale, *zero);
 }
 
+/* A linear layer, or two that are computed tile by tile. */
+struct layers {
+	const struct rt_cpu *cpu;
+	const struct rt_call *c;
+	struct rt_i8_product first; /* with a second layer */
+	char *normed; /* normalised rows of a tile, per thread */
+	char *tiles; /* with a second layer: results of the first for one tile and scratch memory, per thread */
+};
+
+static size_t normed_bytes(const struct rt_call *c)
+{
+	return lines((size_t)(RT_I8_TILE_ROWS * c->attr.shape.d[1]) * sizeof(float));
+}
+
+static size_t hidden_bytes(const struct rt_call *c)
+{
+	return lines((size_t)(RT_I8_TILE_ROWS * c->attr.shape.d[0]) * sizeof(float));
+}
+
+static size_t tile_bytes(const struct rt_call *c)
+{
+	return hidden_bytes(c) + rt_i8_tile_scratch_bytes(c->attr.shape.d[1]);
+}
+
+/* Returns rows of x, normalised if the call has a norm. */
+static const float *linear_input(const struct layers *l, int64_t row, int64_t rows)
+{
+	const struct rt_call *c = l->c;
+	int64_t k = c->attr.shape.d[1];
+	const float *x = rt_f32(c->in[0]) + row * k;
+	float *y = (float *)(void *)(l->normed + normed_bytes(c) * (size_t)omp_get_thread_num());
+
+	if (!c->in[RT_INT8_GAIN])
+		return x;
+	l->cpu->simd->norm(NULL, y, NULL, NULL, x, NULL, rt_f32(c->in[RT_INT8_GAIN]), rt_f32(c->in[RT_INT8_GAIN + 1]), c->attr.eps,
+			   rows, k);
+	return y;
+}
+
 static void linear_rows(const struct rt_i8_product *p, int64_t row, int64_t rows, uint8_t *to, int64_t ld, float *scale,
 			int32_t *zero)
 {
-	const struct rt_call *c = p->arg;
-	const float *x = rt_f32(c->in[0]);
+	const struct layers *l = p->arg;
+	const float *x = linear_input(l, row, rows);
 
 	for (int64_t i = 0; i < rows; i++)
-		quantize(c, to + i * ld, x + (row + i) * p->w.k, p->w.k, &scale[i], &zero[i]);
+		quantize(l->c, to + i * ld, x + i * p->w.k, p->w.k, &scale[i], &zero[i]);
+}
+
+/* Computes the first layer for these rows. */
+static void second_rows(const struct rt_i8_product *p, int64_t row, int64_t rows, uint8_t *to, int64_t ld, float *scale,
+			int32_t *zero)
+{
+	const struct layers *l = p->arg;
+	char *own = l->tiles + tile_bytes(l->c) * (size_t)omp_get_thread_num();
+	float *hidden = (float *)(void *)own;
+
+	rt_i8_multiply_tile(l->cpu, &l->first, row, rows, hidden, own + hidden_bytes(l->c));
+	for (int64_t i = 0; i < rows; i++)
+		quantize_by_own_range(to + i * ld, hidden + i * p->w.k, p->w.k, &scale[i], &zero[i]);
+}
+
+static int64_t last_inputs(const struct rt_call *c)
+{
+	return c->attr.shape.d[c->in[RT_INT8_SECOND] ? 0 : 1];
 }
 
 static size_t linear_scratch(const struct rt_call *c, int threads)
 {
-	return rt_i8_scratch_bytes(c->attr.shape.d[1], threads);
+	size_t own = (c->in[RT_INT8_GAIN] ? normed_bytes(c) : 0) + (c->in[RT_INT8_SECOND] ? tile_bytes(c) : 0);
+
+	return rt_i8_scratch_bytes(last_inputs(c), threads) + own * (size_t)threads;
 }
 
-/* y (M,N) = act(x (M,K) w (N,K)^T + b) */
 static void run_linear_int8(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
-	struct rt_i8_product p = product_of(c);
+	char *scratch = c->out[RT_MAX_IO - 1]->data, *own = scratch + rt_i8_scratch_bytes(last_inputs(c), cpu->threads);
+	struct layers l = { .cpu = cpu, .c = c, .first = product_of(c), .normed = own };
+	struct rt_i8_product p;
 
-	p.rows = linear_rows;
-	p.arg = c;
-	rt_i8_multiply(cpu, &p, c->out[RT_MAX_IO - 1]->data);
+	l.first.rows = linear_rows;
+	l.first.arg = &l;
+	l.tiles = own + (c->in[RT_INT8_GAIN] ? normed_bytes(c) * (size_t)cpu->threads : 0);
+	p = l.first;
+	if (c->in[RT_INT8_SECOND]) {
+		p.w = rt_i8_weight_at(c->in[RT_INT8_SECOND]->data, rt_cols(c->out[0]), c->attr.shape.d[0]);
+		p.bias = rt_f32(c->in[RT_INT8_SECOND + 1]);
+		p.act = RT_ACT_NONE;
+		p.rows = second_rows;
+		p.rows_once = true;
+	}
+	p.residual = rt_f32(c->in[RT_INT8_RESIDUAL]);
+	rt_i8_multiply(cpu, &p, scratch);
 }
 
 const struct rt_cpu_kernel rt_cpu_linear_int8 = { .run = run_linear_int8, .scratch = linear_scratch };

@@ -2,16 +2,20 @@
 /*
  * Products with INT8 weights, emitted by pass/quantize.c. Formats: math/int8.h.
  * quantize_weight: in: w (O,…). out: the weight of rt_i8_weight_at().
- * linear_int8: y (M,N) = act(x (M,K) w (N,K)^T + b (N)). in: x, INT8 weight, b or NULL. out: y.
+ * linear_int8: y (M,N) = act(norm(x (M,K)) w (N,K)^T + b (N)) v (O,N)^T + c (O) + residual (M,N or O). in: x, w, b, gain and bias
+ * of the layernorm, v, c, residual. All after w may be NULL: without gain, x is not normalised; without v, y is (M,N). out: y.
  * conv_int8: the same for a convolution of one group. attr.shape is the shape of the weight.
  * attr.scale and attr.offset of both are the scale and the zero point of x; scale 0: found in each run.
  * observe: counts the values of a tensor. in: x. out: struct rt_histogram.
  */
+#include "runtime/graph/op_int8.h"
 #include "runtime/graph/ops.h"
 
 static double linear_flops(const struct rt_call *c)
 {
-	return 2.0 * (double)rt_shape_elements(&c->in[0]->shape) * (double)rt_cols(c->out[0]);
+	double rows = (double)rt_rows(c->in[0]), outputs = (double)c->attr.shape.d[0], inputs = (double)rt_cols(c->in[0]);
+
+	return 2 * rows * outputs * (inputs + (c->in[RT_INT8_SECOND] ? (double)rt_cols(c->out[0]) : 0));
 }
 
 static double conv_flops(const struct rt_call *c)

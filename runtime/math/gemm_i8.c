@@ -13,8 +13,6 @@
 #define BLOCK_BYTES	(INT64_C(256) << 10)
 /* Largest number of tiles in a task, one below the other. */
 #define BLOCK_TILES	INT64_C(16)
-/* Largest number of rows of a tile. */
-#define TILE_ROWS_MAX	INT64_C(16)
 /* Smallest number of tasks per thread. */
 #define TASKS		4
 /* Work below this, in multiplications, runs on one thread: about 50 us. */
@@ -94,9 +92,9 @@ static int64_t block_rows(int64_t k, int64_t tile_rows)
 
 static size_t block_bytes(int64_t k)
 {
-	int64_t rows = BLOCK_TILES * TILE_ROWS_MAX, packed = GT_MAX(BLOCK_BYTES + 4 * rows, TILE_ROWS_MAX * rows_stride(k));
+	int64_t rows = BLOCK_TILES * RT_I8_TILE_ROWS, packed = GT_MAX(BLOCK_BYTES + 4 * rows, RT_I8_TILE_ROWS * rows_stride(k));
 
-	return (size_t)((packed + TILE_ROWS_MAX * rows_stride(k) + rows * 8 + LINE - 1) / LINE * LINE + LINE);
+	return (size_t)((packed + RT_I8_TILE_ROWS * rows_stride(k) + rows * 8 + LINE - 1) / LINE * LINE + LINE);
 }
 
 size_t rt_i8_scratch_bytes(int64_t k, int threads)
@@ -106,11 +104,11 @@ size_t rt_i8_scratch_bytes(int64_t k, int threads)
 
 static struct block block_of(void *scratch, int64_t k, int thread)
 {
-	int64_t rows = BLOCK_TILES * TILE_ROWS_MAX;
+	int64_t rows = BLOCK_TILES * RT_I8_TILE_ROWS;
 	char *at = (char *)scratch + block_bytes(k) * (size_t)thread;
 	struct block b = { .row = -1, .rows = (uint8_t *)at };
 
-	at += TILE_ROWS_MAX * rows_stride(k);
+	at += RT_I8_TILE_ROWS * rows_stride(k);
 	b.scale = (float *)at;
 	b.zero = (int32_t *)(at + rows * 4);
 	b.packed = (uint32_t *)(at + rows * 8);
@@ -144,8 +142,8 @@ static void quantize_block(const struct loops *l, struct block *b, int64_t row, 
 	b->row = row;
 }
 
-/* Computes one panel of columns for a block of rows. */
-static void multiply_panel(const struct loops *l, const struct block *b, int64_t rows, int64_t panel)
+/* Computes one panel of columns for a block of rows. y: the first row of the block. */
+static void multiply_panel(const struct loops *l, const struct block *b, int64_t rows, int64_t panel, float *y)
 {
 	const struct rt_i8_product *p = l->p;
 	int64_t col = panel * RT_I8_COLS, cols = GT_MIN(RT_I8_COLS, p->w.n - col);
@@ -163,7 +161,8 @@ static void multiply_panel(const struct loops *l, const struct block *b, int64_t
 			.col_sum = p->w.sum + col,
 			.bias = p->bias ? p->bias + col : NULL,
 			.act = p->act,
-			.y = p->y + (b->row + i) * p->w.n + col,
+			.y = y + i * p->w.n + col,
+			.residual = p->residual ? p->residual + (b->row + i) * p->w.n + col : NULL,
 			.ldy = p->w.n,
 		};
 
@@ -184,7 +183,7 @@ static void run_task(const struct loops *l, struct block *b, int64_t task)
 	if (b->row != row)
 		quantize_block(l, b, row, rows);
 	for (int64_t panel = l->panels * strip / l->strips; panel < l->panels * (strip + 1) / l->strips; panel++)
-		multiply_panel(l, b, rows, panel);
+		multiply_panel(l, b, rows, panel, l->p->y + row * l->p->w.n);
 }
 
 /* Divides the rows into blocks that differ by at most one tile, and the columns if there are too few blocks. */
@@ -194,17 +193,22 @@ static void set_tasks(struct loops *l, int team)
 
 	l->row_tiles = (l->p->m + tile - 1) / tile;
 	l->blocks = (l->p->m + most - 1) / most;
-	if (l->blocks < wanted && l->blocks > 1)
+	if (l->blocks < wanted && (l->blocks > 1 || l->p->rows_once))
 		l->blocks = GT_MIN(wanted, l->row_tiles);
-	l->strips = GT_MIN((wanted + l->blocks - 1) / l->blocks, l->panels);
+	l->strips = l->p->rows_once ? 1 : GT_MIN((wanted + l->blocks - 1) / l->blocks, l->panels);
+}
+
+static struct loops loops_of(const struct rt_cpu *cpu, const struct rt_i8_product *p)
+{
+	return (struct loops){ .p = p, .kernels = p->kernels ? p->kernels : rt_i8_best(), .tiles = cpu->simd->tiles,
+			       .groups = rt_i8_groups(p->w.k), .ld = rows_stride(p->w.k),
+			       .panels = rt_i8_padded(p->w.n) / RT_I8_COLS };
 }
 
 void rt_i8_multiply(const struct rt_cpu *cpu, const struct rt_i8_product *p, void *scratch)
 {
 	int team = (double)p->m * (double)p->w.n * (double)p->w.k < TEAM_PRODUCTS ? 1 : cpu->threads;
-	struct loops l = { .p = p, .kernels = p->kernels ? p->kernels : rt_i8_best(), .tiles = cpu->simd->tiles,
-			   .groups = rt_i8_groups(p->w.k), .ld = rows_stride(p->w.k),
-			   .panels = rt_i8_padded(p->w.n) / RT_I8_COLS };
+	struct loops l = loops_of(cpu, p);
 
 	set_tasks(&l, team);
 #pragma omp parallel num_threads(team) if (team > 1)
@@ -215,4 +219,23 @@ void rt_i8_multiply(const struct rt_cpu *cpu, const struct rt_i8_product *p, voi
 		for (int64_t i = 0; i < l.blocks * l.strips; i++)
 			run_task(&l, &b, i);
 	}
+}
+
+size_t rt_i8_tile_scratch_bytes(int64_t k)
+{
+	return (size_t)(2 * RT_I8_TILE_ROWS * rows_stride(k) + LINE * RT_I8_TILE_ROWS);
+}
+
+void rt_i8_multiply_tile(const struct rt_cpu *cpu, const struct rt_i8_product *p, int64_t row, int64_t rows, float *y,
+			 void *scratch)
+{
+	struct loops l = loops_of(cpu, p);
+	int64_t bytes = RT_I8_TILE_ROWS * rows_stride(p->w.k);
+	char *packed = (char *)scratch + bytes, *scales = packed + bytes;
+	struct block b = { .rows = scratch, .packed = (uint32_t *)(void *)packed, .scale = (float *)(void *)scales,
+			   .zero = (int32_t *)(void *)(scales + RT_I8_TILE_ROWS * 4) };
+
+	quantize_block(&l, &b, row, rows);
+	for (int64_t panel = 0; panel < l.panels; panel++)
+		multiply_panel(&l, &b, rows, panel, y);
 }

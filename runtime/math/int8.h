@@ -15,6 +15,8 @@
 
 #define RT_I8_COLS	INT64_C(32)
 #define RT_I8_GROUP	INT64_C(4)
+/* Largest number of rows of a tile, of all instruction sets. */
+#define RT_I8_TILE_ROWS	INT64_C(16)
 /* Largest k without overflow: 255 * 127 * k < 2^31. */
 #define RT_I8_DEPTH	INT64_C(65536)
 
@@ -39,6 +41,7 @@ struct rt_i8_tile {
 	const int32_t *col_sum;
 	enum rt_act act;
 	float *y;
+	const float *residual; /* added to the result, with the stride of y, if act is RT_ACT_NONE; may be NULL */
 	int64_t ldy;
 };
 /* Kernels of one instruction set. */
@@ -50,7 +53,7 @@ struct rt_i8 {
 	float (*range)(const float *x, int64_t n, float *lo, float *hi);
 	/* to = x * inverse + zero, rounded to nearest even and limited to 0..255. Returns as range(). */
 	float (*quantize)(uint8_t *to, const float *x, int64_t n, float inverse, int32_t zero);
-	/* y = act(row_scale col_scale (a b - row_zero col_sum) + bias) */
+	/* y = act(row_scale col_scale (a b - row_zero col_sum) + bias) + residual */
 	void (*tile)(const struct rt_i8_tile *t);
 };
 extern const struct rt_i8 rt_i8_avx512_vnni, rt_i8_avx512, rt_i8_avx_vnni, rt_i8_avx2, rt_i8_base;
@@ -101,9 +104,18 @@ struct rt_i8_product {
 		     int32_t *zero);
 	const void *arg;
 	enum rt_act act;
+	const float *residual; /* (m,n), added to y if act is RT_ACT_NONE; may be NULL */
+	bool rows_once; /* rows() is slow: no other thread quantises the same rows */
 };
 /* Returns the scratch memory of a product in bytes. */
 size_t rt_i8_scratch_bytes(int64_t k, int threads);
 /* Runs the product on the team. scratch is aligned to 64 bytes. */
 void rt_i8_multiply(const struct rt_cpu *cpu, const struct rt_i8_product *p, void *scratch);
+/*
+ * Computes rows row..row+rows, which fit in a tile, in the calling thread, and writes them to y (rows,n). Scratch memory:
+ * rt_i8_tile_scratch_bytes(), aligned to 64 bytes.
+ */
+void rt_i8_multiply_tile(const struct rt_cpu *cpu, const struct rt_i8_product *p, int64_t row, int64_t rows, float *y,
+			 void *scratch);
+size_t rt_i8_tile_scratch_bytes(int64_t k);
 #endif

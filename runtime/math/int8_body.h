@@ -96,6 +96,7 @@ INLINE vf activated(vf x, enum rt_act act)
 INLINE void finish_as(const struct rt_i8_tile *t, int64_t col, const vi *sum, enum rt_act act, bool whole)
 {
 	float *y = t->y + col;
+	const float *residual = act == RT_ACT_NONE && t->residual ? t->residual + col : NULL;
 	int64_t left[AT_ONCE];
 	vi outputs[AT_ONCE];
 	vf scale[AT_ONCE], bias[AT_ONCE];
@@ -106,15 +107,19 @@ INLINE void finish_as(const struct rt_i8_tile *t, int64_t col, const vi *sum, en
 		scale[v] = ld(t->col_scale + col + v * W);
 		bias[v] = t->bias && left[v] > 0 ? ldx(t->bias + col + v * W, left[v]) : (vf){ 0 };
 	}
-	for (int64_t r = 0; r < t->rows; r++, y += t->ldy)
+	for (int64_t r = 0; r < t->rows; r++, y += t->ldy) {
 #pragma GCC unroll 2
 		for (int v = 0; v < AT_ONCE; v++) {
 			vi exact = (vi)((vu)sum[r * AT_ONCE + v] - (vu)outputs[v] * (uint32_t)t->row_zero[r]);
 			vf x = __builtin_convertvector(exact, vf) * (scale[v] * t->row_scale[r]) + bias[v];
 
-			if (left[v] > 0)
-				stx(y + v * W, activated(x, act), left[v]);
+			if (left[v] <= 0)
+				continue;
+			x = activated(x, act);
+			stx(y + v * W, residual ? x + ldx(residual + v * W, left[v]) : x, left[v]);
 		}
+		residual = residual ? residual + t->ldy : NULL;
+	}
 }
 
 /* Not inlined: the sums of a tile are in all registers. */

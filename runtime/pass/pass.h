@@ -60,7 +60,7 @@ struct rt_pass {
 	int (*run)(struct rt_plan *p, struct gt_buf *did, struct gt_err *err);
 };
 extern const struct rt_pass *const rt_passes[]; /* passes in the order of execution; NULL-terminated */
-extern const struct rt_pass rt_pass_prune, rt_pass_infer, rt_pass_batchnorm, rt_pass_fuse, rt_pass_quantize,
+extern const struct rt_pass rt_pass_prune, rt_pass_infer, rt_pass_batchnorm, rt_pass_fuse, rt_pass_quantize, rt_pass_fuse_int8,
 	rt_pass_autodiff, rt_pass_gelu, rt_pass_pixels, rt_pass_amp, rt_pass_checkpoint, rt_pass_accumulate,
 	rt_pass_gradients, rt_pass_update, rt_pass_fp8, rt_pass_narrow, rt_pass_pad, rt_pass_winograd, rt_pass_shard,
 	rt_pass_bucket, rt_pass_memplan;

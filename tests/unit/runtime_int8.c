@@ -264,6 +264,18 @@ static struct rt_program *mlp_program(struct rt_graph *g, int64_t rows)
 	return compile(g, rt_logits(rt_model_mlp(g, rows, (const int64_t[]){ 40, 24, 8 }, 3)), 1);
 }
 
+/* Returns what a pass reports to have done; "" if it did nothing. */
+static const char *pass_did(const json_t *report, const char *name)
+{
+	size_t i;
+	json_t *pass;
+
+	json_array_foreach(json_object_get(report, "passes"), i, pass)
+		if (gt_streq(gt_json_get_str(pass, "name", ""), name))
+			return gt_json_get_str(pass, "did", "");
+	return "";
+}
+
 START_TEST(the_report_lists_tensors_that_stay_f32)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -271,15 +283,72 @@ START_TEST(the_report_lists_tensors_that_stay_f32)
 	struct rt_node *y = rt_linear(g, rt_linear(g, x, w, NULL), rt_gelu(g, w), NULL);
 	gt_auto(rt_program) *p = compile(g, y, 1);
 	gt_auto_json *doc = rt_program_report(p);
-	const char *did = "";
-	size_t i;
-	json_t *pass;
+	const char *did = pass_did(doc, "quantize");
 
-	json_array_foreach(json_object_get(doc, "passes"), i, pass)
-		if (gt_streq(gt_json_get_str(pass, "name", ""), "quantize"))
-			did = gt_json_get_str(pass, "did", "");
 	ck_assert_msg(!strncmp(did, "1 products in INT8", 18) &&
 			      strstr(did, "; f32: 1 (linear: its weight is computed in each run)"), "%s", did);
+}
+END_TEST
+
+/* A residual block of two layers with norms, and an output layer. */
+static struct rt_node *block(struct rt_graph *g, int64_t rows)
+{
+	struct rt_init normal = RT_INIT_NORMAL(0.3f);
+	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(rows, 40)), *y;
+
+	x = rt_linear(g, x, rt_param(g, "w0", RT_SHAPE(40, 40), normal), NULL);
+	y = rt_layernorm(g, x, rt_param(g, "g1", RT_SHAPE(40), normal), rt_param(g, "b1", RT_SHAPE(40), normal), 1e-5f);
+	y = rt_relu(g, rt_linear(g, y, rt_param(g, "w1", RT_SHAPE(48, 40), normal), rt_param(g, "c1", RT_SHAPE(48), normal)));
+	y = rt_linear(g, y, rt_param(g, "w2", RT_SHAPE(40, 48), normal), rt_param(g, "c2", RT_SHAPE(40), normal));
+	x = rt_add(g, x, y);
+	y = rt_layernorm(g, x, rt_param(g, "g2", RT_SHAPE(40), normal), rt_param(g, "b2", RT_SHAPE(40), normal), 1e-5f);
+	return rt_linear(g, y, rt_param(g, "w3", RT_SHAPE(33, 40), normal), NULL);
+}
+
+/* Runs the block on the same values. Checks what the pass reports. */
+static float *run_block(int64_t rows, int threads, bool fused, const char *report)
+{
+	struct rt_options o = { .threads = threads, .precision.int8 = RT_INT8_DYNAMIC, .debug.no_fuse = !fused };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	struct rt_node *out = block(g, rows);
+	gt_auto_json *doc = NULL;
+	float *x = gt_xcalloc((size_t)rows * 40, sizeof(*x)), *y = gt_xcalloc((size_t)rows * 33, sizeof(*y));
+	struct gt_err err = { 0 };
+
+	ck_assert_msg(!rt_compile_outputs(g, &out, 1, &o, &p, &err), "%s", err.msg);
+	doc = rt_program_report(p);
+	ck_assert_str_eq(pass_did(doc, "fuse_int8"), fused ? report : "nothing to do");
+	for (int64_t i = 0; i < rows * 40; i++)
+		x[i] = rt_random_normal(3, 2, (uint64_t)i);
+	ck_assert_int_eq(rt_run(p, (const void *[]){ x }, &y, NULL), 0);
+	free(x);
+	return y;
+}
+
+START_TEST(fused_products_give_the_same_bits)
+{
+	static const struct {
+		int64_t rows;
+		const char *report;
+	} of[] = {
+		{ 1, "fused 1 residual sums and 2 norms into products, 0 pairs of products" },
+		{ 63, "fused 1 residual sums and 2 norms into products, 0 pairs of products" },
+		{ 64, "fused 1 residual sums and 2 norms into products, 1 pairs of products" },
+		{ 2500, "fused 1 residual sums and 2 norms into products, 1 pairs of products" },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(of); i++) {
+		float *want = run_block(of[i].rows, 1, false, NULL);
+
+		for (int threads = 1; threads <= 3; threads += 2) {
+			float *have = run_block(of[i].rows, threads, true, of[i].report);
+
+			ck_assert_mem_eq(have, want, (size_t)of[i].rows * 33 * sizeof(float));
+			free(have);
+		}
+		free(want);
+	}
 }
 END_TEST
 
@@ -576,6 +645,7 @@ TCase *case_int8(void)
 	tcase_add_test(tc, each_instruction_set_quantizes_alike);
 	tcase_add_test(tc, linear_layers_and_convolutions_follow_their_definition);
 	tcase_add_test(tc, the_report_lists_tensors_that_stay_f32);
+	tcase_add_test(tc, fused_products_give_the_same_bits);
 	tcase_add_test(tc, values_that_are_not_finite_stay_visible);
 	tcase_add_test(tc, new_parameters_are_quantized);
 	tcase_add_test(tc, ranges_are_those_of_all_values);
