@@ -92,6 +92,19 @@ INLINE vf activated(vf x, enum rt_act act)
 	return act_fwd(x, act);
 }
 
+/* Largest number of groups whose sums, and their parts, are exact in f32: 255 * 127 * 4 * groups < 2^24. */
+#define F32_GROUPS	129
+
+/* Returns sum - zero * outputs. */
+INLINE vf corrected(vi sum, vi outputs, int32_t zero, bool fits_f32)
+{
+	vi z = splat_i((uint32_t)zero);
+
+	if (fits_f32) /* two instructions less */
+		return __builtin_convertvector(sum, vf) - __builtin_convertvector(outputs, vf) * __builtin_convertvector(z, vf);
+	return __builtin_convertvector((vi)((vu)sum - (vu)outputs * (vu)z), vf);
+}
+
 /* Writes columns col..col+AT_ONCE*W of the tile from their sums (rows,AT_ONCE). whole: none of them is after the last. */
 INLINE void finish_as(const struct rt_i8_tile *t, int64_t col, const vi *sum, enum rt_act act, bool whole)
 {
@@ -110,8 +123,8 @@ INLINE void finish_as(const struct rt_i8_tile *t, int64_t col, const vi *sum, en
 	for (int64_t r = 0; r < t->rows; r++, y += t->ldy) {
 #pragma GCC unroll 2
 		for (int v = 0; v < AT_ONCE; v++) {
-			vi exact = (vi)((vu)sum[r * AT_ONCE + v] - (vu)outputs[v] * (uint32_t)t->row_zero[r]);
-			vf x = __builtin_convertvector(exact, vf) * (scale[v] * t->row_scale[r]) + bias[v];
+			vf exact = corrected(sum[r * AT_ONCE + v], outputs[v], t->row_zero[r], t->groups <= F32_GROUPS);
+			vf x = exact * (scale[v] * t->row_scale[r]) + bias[v];
 
 			if (left[v] <= 0)
 				continue;
