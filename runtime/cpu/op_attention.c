@@ -124,13 +124,15 @@ static void run_attention(const struct rt_cpu *cpu, const struct rt_call *c, con
 	size_t scratch = scratch_floats(c);
 	float *lse = rt_f32(c->out[1]);
 	int team = rt_cpu_team(cpu, c->op->flops(c) / 4);
+	struct rt_tasks tasks;
 
+	rt_tasks_init(&tasks, s.batch * s.heads.heads, team);
 #pragma omp parallel num_threads(team) if (team > 1)
 	{
-		float *scores = rt_f32(c->out[RT_MAX_IO - 1]) + scratch * (size_t)omp_get_thread_num();
+		int thread = omp_get_thread_num();
+		float *scores = rt_f32(c->out[RT_MAX_IO - 1]) + scratch * (size_t)thread;
 
-#pragma omp for schedule(dynamic)
-		for (int64_t i = 0; i < s.batch * s.heads.heads; i++) {
+		for (int64_t i; (i = rt_tasks_next(&tasks, thread)) >= 0;) {
 			int64_t b = i / s.heads.heads, h = i % s.heads.heads;
 
 			head_fwd(cpu, &s, head_of(cpu, &s, c->in[0], b, h, scores + work_floats(&s, false)),

@@ -209,14 +209,16 @@ void rt_i8_multiply(const struct rt_cpu *cpu, const struct rt_i8_product *p, voi
 {
 	int team = (double)p->m * (double)p->w.n * (double)p->w.k < TEAM_PRODUCTS ? 1 : cpu->threads;
 	struct loops l = loops_of(cpu, p);
+	struct rt_tasks tasks;
 
 	set_tasks(&l, team);
+	rt_tasks_init(&tasks, l.blocks * l.strips, team);
 #pragma omp parallel num_threads(team) if (team > 1)
 	{
-		struct block b = block_of(scratch, p->w.k, omp_get_thread_num());
+		int thread = omp_get_thread_num();
+		struct block b = block_of(scratch, p->w.k, thread);
 
-#pragma omp for schedule(dynamic)
-		for (int64_t i = 0; i < l.blocks * l.strips; i++)
+		for (int64_t i; (i = rt_tasks_next(&tasks, thread)) >= 0;)
 			run_task(&l, &b, i);
 	}
 }
