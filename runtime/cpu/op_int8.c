@@ -44,24 +44,11 @@ static struct rt_i8_product product_of(const struct rt_call *c)
 	};
 }
 
-/* Quantises x (n) by its own range. */
-static void quantize_by_own_range(uint8_t *to, const float *x, int64_t n, float *scale, int32_t *zero)
-{
-	const struct rt_i8 *k = rt_i8_best();
-	struct rt_i8_range r;
-	float lo, hi, bad = k->range(x, n, &lo, &hi);
-
-	r = rt_i8_range(lo, hi);
-	k->quantize(to, x, n, r.inverse, r.zero);
-	*scale = r.scale + bad;
-	*zero = r.zero;
-}
-
 /* Quantises x (n) by the calibrated range of the call, or by its own range if there is none. */
 static void quantize(const struct rt_call *c, uint8_t *to, const float *x, int64_t n, float *scale, int32_t *zero)
 {
 	if (!(c->attr.scale > 0)) {
-		quantize_by_own_range(to, x, n, scale, zero);
+		rt_i8_best()->quantize_row(to, x, n, scale, zero);
 		return;
 	}
 	*zero = (int32_t)c->attr.offset;
@@ -127,7 +114,7 @@ static void second_rows(const struct rt_i8_product *p, int64_t row, int64_t rows
 
 	rt_i8_multiply_tile(l->cpu, &l->first, row, rows, hidden, own + hidden_bytes(l->c));
 	for (int64_t i = 0; i < rows; i++)
-		quantize_by_own_range(to + i * ld, hidden + i * p->w.k, p->w.k, &scale[i], &zero[i]);
+		rt_i8_best()->quantize_row(to + i * ld, hidden + i * p->w.k, p->w.k, &scale[i], &zero[i]);
 }
 
 static int64_t last_inputs(const struct rt_call *c)

@@ -53,6 +53,8 @@ struct rt_i8 {
 	float (*range)(const float *x, int64_t n, float *lo, float *hi);
 	/* to = x * inverse + zero, rounded to nearest even and limited to 0..255. Returns as range(). */
 	float (*quantize)(uint8_t *to, const float *x, int64_t n, float inverse, int32_t zero);
+	/* Quantises x (n) by its own range. *scale is NAN if an element is not finite. */
+	void (*quantize_row)(uint8_t *to, const float *x, int64_t n, float *scale, int32_t *zero);
 	/* y = act(row_scale col_scale (a b - row_zero col_sum) + bias) + residual */
 	void (*tile)(const struct rt_i8_tile *t);
 };

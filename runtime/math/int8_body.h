@@ -74,7 +74,9 @@ INLINE vf short_gelu(vf x)
 {
 	const float magic = 12582912.0f; /* 1.5 2^23; adding it rounds to an integer */
 	const float k = -GELU_2K * 1.44269504f;
-	vf y = vmax(splat(-126), vmin(splat(126), x * (k + k * GELU_C * (x * x)))), n = y + magic - magic, r = y - n, p;
+	vf z = x * (k + k * GELU_C * (x * x));
+	/* The smaller of |z| and 126, with the sign of z. A NaN becomes 126, but the result is multiplied by x. */
+	vf y = (vf)_mm512_range_ps((__m512)z, _mm512_set1_ps(126), 2), n = y + magic - magic, r = y - n, p;
 
 	p = 5.51716672e-2f * r + 2.42611122e-1f;
 	p = p * r + 6.93260986e-1f;
@@ -287,26 +289,60 @@ INLINE vi rounded(vf x, int32_t offset)
 	return (vi)(x + magic) - ((vi)splat(magic) - offset);
 }
 
+/* Returns x / scale + zero. own: x is in the range that gave scale and zero. */
+INLINE bytes quantized(vf x, float inverse, int32_t zero, bool own)
+{
+	vf v = x * inverse;
+
+#if defined(__x86_64__) && RT_W == 16
+	/* The smallest value of the range gives 0, the conversion limits the largest. */
+	if (own)
+		return (bytes)_mm512_cvtusepi32_epi8((__m512i)rounded(v, zero));
+#endif
+	v = vmin(vmax(v, splat((float)-zero)), splat((float)(255 - zero)));
+	return __builtin_convertvector(rounded(v, zero), bytes);
+}
+
 static float i8_quantize(uint8_t *to, const float *x, int64_t n, float inverse, int32_t zero)
 {
-	vf lo = splat((float)-zero), hi = splat((float)(255 - zero)), bad = { 0 };
+	vf bad = { 0 };
 	int64_t i = 0;
 
 	for (; i + W <= n; i += W) {
 		vf v = ld(x + i);
-		bytes q = __builtin_convertvector(rounded(vmin(vmax(v * inverse, lo), hi), zero), bytes);
+		bytes q = quantized(v, inverse, zero, false);
 
 		bad += v * 0;
 		memcpy(to + i, &q, RT_W);
 	}
 	if (i < n) {
 		vf v = ld_n(x + i, n - i);
-		bytes q = __builtin_convertvector(rounded(vmin(vmax(v * inverse, lo), hi), zero), bytes);
+		bytes q = quantized(v, inverse, zero, false);
 
 		bad += v * 0;
 		memcpy(to + i, &q, (size_t)(n - i));
 	}
 	return nan_if_any(bad);
+}
+
+static void i8_quantize_row(uint8_t *to, const float *x, int64_t n, float *scale, int32_t *zero)
+{
+	float lo, hi, bad = i8_range(x, n, &lo, &hi);
+	struct rt_i8_range r = rt_i8_range(lo, hi);
+	int64_t i = 0;
+
+	for (; i + W <= n; i += W) {
+		bytes q = quantized(ld(x + i), r.inverse, r.zero, true);
+
+		memcpy(to + i, &q, RT_W);
+	}
+	if (i < n) {
+		bytes q = quantized(ld_n(x + i, n - i), r.inverse, r.zero, true);
+
+		memcpy(to + i, &q, (size_t)(n - i));
+	}
+	*scale = r.scale + bad;
+	*zero = r.zero;
 }
 
 const struct rt_i8 RT_I8_TABLE = {
@@ -317,5 +353,6 @@ const struct rt_i8 RT_I8_TABLE = {
 	.rows = TILE_ROWS,
 	.range = i8_range,
 	.quantize = i8_quantize,
+	.quantize_row = i8_quantize_row,
 	.tile = i8_tile,
 };

@@ -149,12 +149,31 @@ START_TEST(gelu_of_sums_follows_its_definition)
 }
 END_TEST
 
+/* Quantises x (n) by its own range in one call and in two. */
+static void compare_row(const struct rt_i8 *k, const float *x, int n)
+{
+	uint8_t one[64] = { 0 }, two[64] = { 0 };
+	struct rt_i8_range r;
+	float lo, hi, scale;
+	int32_t zero;
+
+	k->range(x, n, &lo, &hi);
+	r = rt_i8_range(lo, hi);
+	k->quantize(two, x, n, r.inverse, r.zero);
+	k->quantize_row(one, x, n, &scale, &zero);
+	ck_assert_mem_eq(one, two, sizeof(one));
+	ck_assert(zero == r.zero && !(fabsf(scale - r.scale) > 0));
+}
+
 /* Tests rounding to nearest even, the limits, and values that are not finite. */
 START_TEST(each_instruction_set_quantizes_alike)
 {
 	const struct rt_i8 *all[RT_I8_SETS];
-	float x[61];
+	float x[61], rounded_up[61];
 
+	/* zero is 101.5, rounded to 102, so the largest element is 153.5 + 102, rounded to 256 */
+	for (int i = 0; i < 61; i++)
+		rounded_up[i] = i % 2 ? -101.5f / 4 : 153.5f / 4;
 	for (int i = 0; i < 61; i++)
 		x[i] = 3 * rt_random_normal(2, 1, (uint64_t)i);
 	x[7] = 40; /* outside the limits below */
@@ -175,9 +194,13 @@ START_TEST(each_instruction_set_quantizes_alike)
 				ck_assert(lo <= x[i] && x[i] <= hi);
 			}
 			ck_assert(q[n] == 0);
+			compare_row(all[a], x, n);
+			compare_row(all[a], rounded_up, n);
 			x[n - 1] = n % 2 ? NAN : INFINITY;
 			ck_assert(isnan(all[a]->range(x, n, &lo, &hi)));
 			ck_assert(isnan(all[a]->quantize(q, x, n, 16, 100)));
+			all[a]->quantize_row(q, x, n, &lo, &(int32_t){ 0 });
+			ck_assert(isnan(lo));
 			x[n - 1] = 0.3f;
 		}
 }
