@@ -19,15 +19,6 @@
 #define TEAM_PRODUCTS	8e6
 #define LINE		INT64_C(64)
 
-struct rt_i8_range rt_i8_range(float lo, float hi)
-{
-	float width = hi - lo, inverse = 255 / width;
-
-	if (!(width >= 1e-30f)) /* all zero; or NaN */
-		return (struct rt_i8_range){ .scale = width >= 0 ? 1 : NAN, .inverse = 0, .zero = 0 };
-	return (struct rt_i8_range){ .scale = width / 255, .inverse = inverse, .zero = (int32_t)lrintf(-lo * inverse) };
-}
-
 /* Quantises output j. */
 static void pack_output(const struct rt_i8_weight *to, const float *w, int64_t j, int64_t channels, int64_t taps)
 {

@@ -11,6 +11,10 @@
  * A packed weight is (panels, groups, RT_I8_COLS, RT_I8_GROUP): RT_I8_COLS outputs next to each other, RT_I8_GROUP
  * elements of k of each. Missing outputs and elements are zero. The layout is the same for all instruction sets.
  */
+#include <math.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 #include "runtime/math/gemm.h"
 
 #define RT_I8_COLS	INT64_C(32)
@@ -70,7 +74,24 @@ struct rt_i8_range {
 	float scale, inverse;
 	int32_t zero;
 };
-struct rt_i8_range rt_i8_range(float lo, float hi);
+/* Returns x, rounded to nearest even. The compiler calls lrintf() as a function. */
+static inline int32_t rt_i8_nearest(float x)
+{
+#if defined(__x86_64__)
+	return _mm_cvtss_si32(_mm_set_ss(x));
+#else
+	return (int32_t)lrintf(x);
+#endif
+}
+
+static inline struct rt_i8_range rt_i8_range(float lo, float hi)
+{
+	float width = hi - lo, inverse = 255 / width;
+
+	if (!(width >= 1e-30f)) /* all zero; or NaN */
+		return (struct rt_i8_range){ .scale = width >= 0 ? 1 : NAN, .inverse = 0, .zero = 0 };
+	return (struct rt_i8_range){ .scale = width / 255, .inverse = inverse, .zero = rt_i8_nearest(-lo * inverse) };
+}
 
 struct rt_i8_weight {
 	int64_t n, k;
