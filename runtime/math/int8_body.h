@@ -163,8 +163,11 @@ INLINE void some_columns(const struct rt_i8_tile *t, int rows, int64_t col)
 	vi sum[TILE_ROWS][AT_ONCE], sums[TILE_ROWS * AT_ONCE];
 
 #pragma GCC unroll 16
-	for (int i = 0; i < rows; i++)
+	for (int i = 0; i < rows; i++) {
 		sum[i][0] = sum[i][1] = (vi){ 0 };
+		__builtin_prefetch(t->y + i * t->ldy + col, 1);
+		__builtin_prefetch(t->y + i * t->ldy + col + 16, 1); /* the second line */
+	}
 	for (int64_t p = 0; p < t->groups; p++, a += rows, b += RT_I8_GROUP * RT_I8_COLS) {
 		vi b0 = ldi(b), b1 = ldi(b + RT_I8_GROUP * RT_W);
 
