@@ -8,7 +8,7 @@
  * sgd:    in: gradient. out: parameter, momentum or NULL
  * adamw:  in: gradient. out: parameter, m, v
  * adamw8: in: gradient. out: parameter, m and v as codes, and their scales (one per block)
- * mask:   clears the pruned elements of a parameter after its update. out: parameter, mask (1: pruned)
+ * mask:   clears the pruned elements of a parameter after its update. in: gradient, not used. out: parameter, mask (1: pruned)
  */
 #include "runtime/graph/ops.h"
 #include "runtime/math/map8.h"

@@ -73,7 +73,8 @@ static void declare_absent(struct rt_plan *p, const struct rt_node *param)
 	}
 }
 
-static struct rt_call *mask_call(struct rt_plan *p, struct rt_node *param)
+/* Reads the gradient, so that passes which move updates move the mask with its update. */
+static struct rt_call *mask_call(struct rt_plan *p, struct rt_node *param, struct rt_node *gradient)
 {
 	static const struct rt_op_state mask = { "mask", RT_U8 };
 	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
@@ -81,6 +82,7 @@ static struct rt_call *mask_call(struct rt_plan *p, struct rt_node *param)
 	c->op = rt_ops[RT_OP_MASK];
 	c->phase = RT_PHASE_UPDATE;
 	c->origin = param->name;
+	c->in[0] = gradient;
 	c->out[0] = param;
 	c->out[1] = new_state(p, param, &mask);
 	c->out[1]->masked = true;
@@ -106,7 +108,7 @@ static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		early += at < p->ir.n_calls;
 		rt_plan_insert(p, at, update_call(p, param, g));
 		if (param->masked)
-			rt_plan_insert(p, at + 1, mask_call(p, param));
+			rt_plan_insert(p, at + 1, mask_call(p, param, g));
 		n++;
 	}
 	gt_buf_printf(did, "%d updates, %d of them during the backward pass", n, early);

@@ -14,6 +14,16 @@
 #include "runtime/backend/program.h"
 #include "tests/unit/check_comm.h"
 
+static int count_pruned(const float *w, int64_t n, double fraction, struct gt_err *err)
+{
+	int64_t zeros = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		zeros += !(fabsf(w[i]) > 0);
+	WANT(zeros == (int64_t)nearbyint(fraction * (double)n), "%lld of %lld weights are zero", (long long)zeros, (long long)n);
+	return 0;
+}
+
 int train(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	struct job *j = arg;
@@ -57,6 +67,8 @@ int train(struct rt_comm *c, void *arg, struct gt_err *err)
 			continue;
 		value = gt_xcalloc((size_t)rt_shape_elements(rt_node_shape(n)), sizeof(float));
 		r = rt_read_value(p, n, value, err);
+		if (!r && j->prune > 0 && gt_streq(rt_node_name(n), "h0.qkv.weight"))
+			r = count_pruned(value, rt_shape_elements(rt_node_shape(n)), j->prune, err);
 		hash = gt_hash64(value, (size_t)rt_shape_elements(rt_node_shape(n)) * 4, hash);
 		if (!r)
 			r = rt_comm_agree(c, hash, rt_node_name(n), err);
@@ -109,6 +121,7 @@ static const struct together together[] = {
 					      .weigh = true }, 2 },
 	{ "the same, clipped", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .clip_norm = 0.5, .accum = 2 },
 				 .rows = { 1, 4, 3 }, .weigh = true }, 3 },
+	{ "pruned", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 }, .sparse = true }, .prune = 0.5 }, 2 },
 	{ "one row", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } }, .rows = { 1, 4, 1, 2 } }, 4 },
 };
 
