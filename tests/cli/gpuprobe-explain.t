@@ -221,7 +221,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 RDMA could not lock memory. In most cases the limit of locked memory (memlock) is too low. [ib-memlock-any]
     Fault: a limit of memory, disk space, files or time
       node7:4711:4788 [3] ibvwrap.c:160 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory
-  0 A rank waited for a collective that another rank never entered: it died, is slow, or ran other code. [nccl-watchdog]
+  0 A collective did not end: another rank died, is slow or ran other code, or a transfer between GPUs or hosts hangs. [nccl-watchdog]
     Fault: not known: the message has several possible causes
       [rank3]:[E1121 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600026 milliseconds before timing out.
   0 NCCL found no network interface with the configured names. [nccl-no-iface]
@@ -230,7 +230,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 A CUDA call inside NCCL failed; NCCL's own log has the error. [nccl-unhandled-cuda]
     Fault: not known: the message has several possible causes
       torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1970, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5
-  0 The loader found another CUDA library than the framework was built with. [undef-cu]
+  0 The loader found another CUDA library than the framework was built with: through LD_LIBRARY_PATH, or nvidia wheels of different releases. [undef-cu]
     Fault: packages or libraries that are incompatible with this host or with each other
       ImportError: /srv/venv/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: cublasLtGetVersion
   0 An extension was built against another PyTorch version or C++ ABI than the one installed. [undef-torch]
@@ -281,7 +281,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 A kernel ended with an exception: most often an invalid address in the program, sometimes a fault of the GPU. [launch-failure]
     Fault: not known: the message has several possible causes
       RuntimeError: CUDA error: unspecified launch failure
-  0 cuDNN could not start: no GPU memory left, or libraries of different versions. [cudnn-not-init]
+  0 cuDNN could not start: no GPU memory left, libraries of different versions, or a build that does not fit the driver or the GPU. [cudnn-not-init]
     Fault: not known: the message has several possible causes
       RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED
   0 A kernel of cuDNN failed, or an earlier kernel of the process did. [cudnn-exec]
@@ -394,7 +394,7 @@ The document contains the method of each match.
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"id"}]}
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"number"}],"numbers":[{"kind":"Xid","number":79,"check":"gpu.lost","name":"ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS","meaning":"TheGPUnolongerrespondsonPCIe.","fault":"hardware","action":"reboot"}]}
   3 {"schema":"gpuprobe-checks/1","checks":[],"numbers":[{"kind":"Xid","number":173,"check":null}]}
-  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"program.gpu-memory","match":"message"}],"messages":[{"id":"torch-cuda-oom","fault":"limit","cause":"Thetensorsofthisprocess,andthoseofothersontheGPU,needmorememorythanithas.","remedy":"Useasmallerbatch,gradientcheckpointingoralowerprecision.nvidia-smishowsotherprocesses.Withmuchmemoryreservedbutunallocated,setPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.","check":"program.gpu-memory","source":"PyTorchsource,c10/cuda/CUDACachingAllocator.cpp"}]}
+  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"program.gpu-memory","match":"message"}],"messages":[{"id":"torch-cuda-oom","fault":"limit","cause":"Thetensorsofthisprocess,andthoseofothersontheGPU,needmorememorythanithas.","remedy":"MemorythatisneitherfreenorreservedbyPyTorchbelongstootherprocesses:nvidia-smishowsthem,endthemfirst.Otherwiseuseasmallerbatch,gradientcheckpointingoralowerprecision.Withmuchmemoryreservedbutunallocated,setPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.","check":"program.gpu-memory","source":"PyTorchsource,c10/cuda/CUDACachingAllocator.cpp"}]}
   0 {"schema":"gpuprobe-checks/1","checks":[],"messages":[{"id":"undef-other","fault":"install","cause":"Aloadedlibrarylacksasymbolthatanotheroneneeds:theirversionsdonotfit.Thesymbolidentifiesthelibrary.","remedy":"c++filtNAMEshowsit;gpuprobeloadsshowswhichfilesareloaded.","check":null,"source":"glibcsource,elf/dl-lookup.c"}]}
   3 {"schema":"gpuprobe-checks/1","checks":[]}
 
