@@ -15,6 +15,7 @@
 #define RARE       4.0 /* minimum weight of a single word that identifies a message */
 #define MOST_OF    0.6 /* minimum share of the message or of the text */
 #define RUN        6.0 /* minimum weight of consecutive words in both */
+#define PIECE      0.3 /* minimum share of consecutive words in the message, if no check has some word of the text */
 #define NEAR       0.6 /* minimum share of the best rank to be listed */
 #define WHOLE      0.99 /* minimum share of the message for a complete match */
 #define PART       0.75 /* minimum share of a match if every word of the text is in some message */
@@ -201,8 +202,10 @@ static struct rank rank(const struct vocabulary *v, const struct words *text, co
 	if (!m.common)
 		return r;
 	r.sure = is_sure(v, text, message, m.common);
-	if (!r.sure && (text->unknown || (m.common < ENOUGH && !(m.common >= RARE && m.common >= given))))
-		return r; /* words of messages are a query; other text is a message that no check knows */
+	if (!r.sure && m.common < ENOUGH && !(m.common >= RARE && m.common >= given))
+		return r;
+	if (!r.sure && text->unknown && m.run < PIECE * all) /* scattered words agree by chance */
+		return r;
 	part = m.common / GT_MIN(all, given);
 	r.v = r.sure || part >= MOST_OF || m.run >= RUN ? m.common * part : 0;
 	return r;
