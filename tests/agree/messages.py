@@ -23,6 +23,7 @@ OPEN = {
     "[ 3223.539141] nfs: server": "the network or the file server",
     "kernel: NVRM: Xid (PCI:0000:dc:00): 45": "the line names another Xid as the cause",
     "[14328.198504] NVRM: Xid (PCI:0000:0a:00): 31": "the catalogue says program, as NVIDIA does",
+    "[Fri Jan 29 23:42:34 2021] NVRM: GPU at": "the same number; the thread names the GPU, since others run the program",
 }
 
 

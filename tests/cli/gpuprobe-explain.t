@@ -221,7 +221,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 RDMA could not lock memory. In most cases the limit of locked memory (memlock) is too low. [ib-memlock-any]
     Fault: a limit of memory, disk space, files or time
       node7:4711:4788 [3] ibvwrap.c:160 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory
-  0 A collective did not end: another rank died, is slow or ran other code, or a transfer between GPUs or hosts hangs. [nccl-watchdog]
+  0 A collective did not end in time: another rank is slow (data, checkpoint, evaluation), died or ran other code, or a transfer between GPUs or hosts hangs. [nccl-watchdog]
     Fault: not known: the message has several possible causes
       [rank3]:[E1121 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600026 milliseconds before timing out.
   0 NCCL found no network interface with the configured names. [nccl-no-iface]
@@ -284,7 +284,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 cuDNN could not start: no GPU memory left, libraries of different versions, or a build that does not fit the driver or the GPU. [cudnn-not-init]
     Fault: not known: the message has several possible causes
       RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED
-  0 A kernel of cuDNN failed, or an earlier kernel of the process did. [cudnn-exec]
+  0 A kernel of cuDNN failed: too little free GPU memory, an earlier error of a kernel, or a cuDNN that does not fit the driver or GPU. [cudnn-exec]
     Fault: not known: the message has several possible causes
       RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED
   0 cuBLAS could not create its handle, usually because the GPU has no memory left. [cublas-not-init]
@@ -326,7 +326,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 The toolkit does not support this GPU: it is older or newer than the toolkit's range. [nvcc-arch]
     Fault: packages or libraries that are incompatible with this host or with each other
       nvcc fatal   : Unsupported gpu architecture 'compute_100'
-  0 The container toolkit could not load NVML or reach the driver on the machine that runs the containers. [container-cli-nvml]
+  0 The container toolkit did not find NVML: no driver on the machine that runs the containers, Docker Desktop or Docker from snap, or a wrong root or ldconfig in its configuration. [container-cli-nvml]
     Fault: not known: the message has several possible causes
       docker: Error response from daemon: failed to create task for container: nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file
   0 This user is not in the group docker. [docker-socket]

@@ -89,6 +89,12 @@ START_TEST(the_specific_message_comes_first)
 		 "rocblas-tensile"},
 		{"E: Unable to locate package nvidia-driver-535", "apt-locate"},
 		{"OSError: [Errno 18] Invalid cross-device link: '/tmp/a' -> '/home/b'", "cross-device"},
+		{"RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "cudnn-exec"},
+		{"curl: (60) SSL: no alternative certificate subject name matches target host name 'pypi.org'", "ssl-hostname"},
+		{"SSLCertVerificationError: certificate verify failed: unable to get local issuer certificate", "ssl"},
+		{"Unable to open /dev/kfd read-write: No such file or directory", "hip-no-device"},
+		{"make[1]: *** [nvidia/nv.o] Error 1", "module-build"},
+		{"NVRM: GPU 0000:01:00.0 is already bound to nouveau.", "nouveau"},
 	};
 	const struct pr_message *m[4];
 
