@@ -215,16 +215,16 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 The tensors of this process, and those of others on the GPU, need more memory than it has. [torch-cuda-oom]
     Fault: a limit of memory, disk space, files or time
       torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.2 GiB is free.
-  0 The GPU has no memory left for NCCL's buffers. [nccl-oom]
-    Fault: a limit of memory, disk space, files or time
+  0 The GPU has no memory left for NCCL's buffers: the model uses it, another process does, or several ranks use one GPU. [nccl-oom]
+    Fault: not known: the message has several possible causes
       node7:4711:4788 [0] NCCL WARN Cuda failure 'out of memory'
-  0 RDMA could not lock memory. In most cases the limit of locked memory (memlock) is too low. [ib-memlock-any]
-    Fault: a limit of memory, disk space, files or time
+  0 RDMA could not lock memory: in most cases the limit of locked memory (memlock), otherwise memory or resources of the adapter are used up. [ib-memlock-any]
+    Fault: not known: the message has several possible causes
       node7:4711:4788 [3] ibvwrap.c:160 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory
   0 A collective did not end in time: another rank is slow (data, checkpoint, evaluation), died or ran other code, or a transfer between GPUs or hosts hangs. [nccl-watchdog]
     Fault: not known: the message has several possible causes
       [rank3]:[E1121 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600026 milliseconds before timing out.
-  0 NCCL found no network interface with the configured names. [nccl-no-iface]
+  0 NCCL found no network interface with the configured names, or none with an address. [nccl-no-iface]
     Fault: the network or another rank
       NCCL WARN NET/Socket : no usable interface found
   0 A CUDA call inside NCCL failed; NCCL's own log has the error. [nccl-unhandled-cuda]
@@ -260,8 +260,8 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 A worker of the loader ended without a message, because of an exception at its start or a signal. [loader-exited]
     Fault: not known: the message has several possible causes
       RuntimeError: DataLoader worker (pid(s) 4711) exited unexpectedly
-  0 The driver is missing, or older than the CUDA release that the program was built with. [cuda-insufficient]
-    Fault: the driver or its setup
+  0 The driver is older than the CUDA release that the program was built with, or this host or container has no working driver. [cuda-insufficient]
+    Fault: not known: the message has several possible causes
       RuntimeError: CUDA error: CUDA driver version is insufficient for CUDA runtime version
   0 A program accessed an invalid address. The message has no cause. [segv]
     Fault: not known: the message has several possible causes
@@ -287,7 +287,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 A kernel of cuDNN failed: too little free GPU memory, an earlier error of a kernel, or a cuDNN that does not fit the driver or GPU. [cudnn-exec]
     Fault: not known: the message has several possible causes
       RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED
-  0 cuBLAS could not create its handle, usually because the GPU has no memory left. [cublas-not-init]
+  0 cuBLAS could not create its handle: in most cases the GPU has no memory left, otherwise an earlier CUDA error or a cuBLAS of another release. [cublas-not-init]
     Fault: not known: the message has several possible causes
       RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`
   0 Two operands of one operation are on different devices. [same-device]
@@ -314,7 +314,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   0 Slurm's cgroup ended a task because the job exceeded its requested memory. [slurm-oom]
     Fault: a limit of memory, disk space, files or time
       slurmstepd: error: Detected 1 oom_kill event in StepId=42.0. Some of the step tasks have been OOM Killed.
-  0 A package was built against another NumPy. [numpy-abi]
+  0 A package was built against another NumPy, in most cases for NumPy 1 with NumPy 2 installed or the other way round. [numpy-abi]
     Fault: packages or libraries that are incompatible with this host or with each other
       ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject
   0 PyTorch has no such part: in most cases the program needs another version of it. [attr-torch]
