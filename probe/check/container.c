@@ -78,8 +78,7 @@ const struct pr_check pr_check_container_devices = {
 	.after = after_loaded,
 	.story = "A container sees the GPU on the PCI bus and the module in /sys. It can use the GPU only if it was "
 		"started with the device nodes.",
-	.messages = "RuntimeError: Found no NVIDIA driver on your system.\n"
-		    "Please check that you have an NVIDIA GPU and installed a driver",
+	.messages = "RuntimeError: Found no NVIDIA driver on your system",
 	.run = devices,
 };
 

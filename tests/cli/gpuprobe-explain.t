@@ -375,8 +375,9 @@ A weak match is labelled as possible.
   Fault: packages or libraries that are incompatible with this host or with each other
   
   To do:
-    Reinstall the extension for this PyTorch: a wheel of its version, or pip install
-    --no-build-isolation --no-binary.
+    Reinstall the extension for this PyTorch: a wheel whose name has its version and ABI, or pip
+    install --no-build-isolation --no-cache-dir --force-reinstall --no-deps NAME. python -c "import
+    torch; print(torch.__version__, torch.compiled_with_cxx11_abi())" shows both.
   
   Source: glibc source, elf/dl-lookup.c; PyTorch documentation, C++ extensions
 
@@ -395,7 +396,7 @@ The document contains the method of each match.
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"number"}],"numbers":[{"kind":"Xid","number":79,"check":"gpu.lost","name":"ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS","meaning":"TheGPUnolongerrespondsonPCIe.","fault":"hardware","action":"reboot"}]}
   3 {"schema":"gpuprobe-checks/1","checks":[],"numbers":[{"kind":"Xid","number":173,"check":null}]}
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"program.gpu-memory","match":"message"}],"messages":[{"id":"torch-cuda-oom","fault":"limit","cause":"Thetensorsofthisprocess,andthoseofothersontheGPU,needmorememorythanithas.","remedy":"MemorythatisneitherfreenorreservedbyPyTorchbelongstootherprocesses:nvidia-smishowsthem,endthemfirst.Otherwiseuseasmallerbatch,gradientcheckpointingoralowerprecision.Withmuchmemoryreservedbutunallocated,setPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.","check":"program.gpu-memory","source":"PyTorchsource,c10/cuda/CUDACachingAllocator.cpp"}]}
-  0 {"schema":"gpuprobe-checks/1","checks":[],"messages":[{"id":"undef-other","fault":"install","cause":"Aloadedlibrarylacksasymbolthatanotheroneneeds:theirversionsdonotfit.Thesymbolidentifiesthelibrary.","remedy":"c++filtNAMEshowsit;gpuprobeloadsshowswhichfilesareloaded.","check":null,"source":"glibcsource,elf/dl-lookup.c"}]}
+  0 {"schema":"gpuprobe-checks/1","checks":[],"messages":[{"id":"undef-other","fault":"install","cause":"Aloadedlibrarylacksasymbolthatanotheroneneeds:theirversionsdonotfit.Thesymbolidentifiesthelibrary.","remedy":"c++filtNAMEshowsthesymbol;gpuprobeloadsshowswhichfilesareloaded.unsetLD_LIBRARY_PATHtocompare,thenreinstallthepackageofthefileinthemessage:pipinstall--force-reinstall--no-cache-dirNAME.","check":null,"source":"glibcsource,elf/dl-lookup.c"}]}
   3 {"schema":"gpuprobe-checks/1","checks":[]}
 
 A message with control characters is not printed.

@@ -90,7 +90,7 @@ START_TEST(the_specific_message_comes_first)
 		{"E: Unable to locate package nvidia-driver-535", "apt-locate"},
 		{"OSError: [Errno 18] Invalid cross-device link: '/tmp/a' -> '/home/b'", "cross-device"},
 		{"RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "cudnn-exec"},
-		{"curl: (60) SSL: no alternative certificate subject name matches target host name 'pypi.org'", "ssl-hostname"},
+		{"curl: (60) SSL: no alternative certificate subject name matches target host name 'x.org'", "ssl-hostname"},
 		{"SSLCertVerificationError: certificate verify failed: unable to get local issuer certificate", "ssl"},
 		{"Unable to open /dev/kfd read-write: No such file or directory", "hip-no-device"},
 		{"make[1]: *** [nvidia/nv.o] Error 1", "module-build"},
