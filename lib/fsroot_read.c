@@ -195,7 +195,8 @@ int gt_fs_realpath(struct gt_fsroot *fs, const char *path, char **ret)
 	return fd < 0 ? fd : fd_path(fs, fd, ret);
 }
 
-static int list_node(struct gt_fsroot *fs, const char *dir, struct gt_strv *names)
+/* Finds the first entry of a directory of a capture; NULL: it is empty. */
+static int first_entry(struct gt_fsroot *fs, const char *dir, const struct gt_tree_node **ret)
 {
 	const struct gt_tree_node *n;
 	int r;
@@ -206,9 +207,18 @@ static int list_node(struct gt_fsroot *fs, const char *dir, struct gt_strv *name
 		return r;
 	if (!S_ISDIR(n->mode))
 		return -ENOTDIR;
-	for (n = n->child; n; n = n->next)
-		gt_strv_add(names, n->name);
+	*ret = n->child;
 	return 0;
+}
+
+static int list_node(struct gt_fsroot *fs, const char *dir, struct gt_strv *names)
+{
+	const struct gt_tree_node *n;
+	int r = first_entry(fs, dir, &n);
+
+	for (; !r && n; n = n->next)
+		gt_strv_add(names, n->name);
+	return r;
 }
 
 static int open_dir(struct gt_fsroot *fs, const char *dir, DIR **ret)
@@ -265,20 +275,14 @@ static void record_link(struct gt_fsroot *fs, const char *dir, const char *name)
 static int links_of_node(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret)
 {
 	const struct gt_tree_node *n;
-	int r;
+	int r = first_entry(fs, dir, &n);
 
-	gt_fs_raw_record(fs, dir, true);
-	r = gt_fs_raw_node(fs, dir, true, true, &n);
-	if (r < 0)
-		return r;
-	if (!S_ISDIR(n->mode))
-		return -ENOTDIR;
-	for (n = n->child; n; n = n->next)
+	for (; !r && n; n = n->next)
 		if (S_ISLNK(n->mode)) {
 			record_link(fs, dir, n->name);
 			gt_strv_add(ret, n->data);
 		}
-	return 0;
+	return r;
 }
 
 int gt_fs_links(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret)
